@@ -263,6 +263,15 @@ func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
 	return r.Statuses(ctx)
 }
 
+// Ongoing returns the runs that have been going on for a while, at least for that long, the oldest first, while Run is going on.
+func (e *Engine) Ongoing(ctx context.Context, least time.Duration) ([]Ongoing, error) {
+	r, err := e.running(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.Ongoing(ctx, least)
+}
+
 // Realizing returns the resources that a new graph waits for, which have to be brought
 // about before they leave, while Run is on.
 func (e *Engine) Realizing(ctx context.Context) ([]string, error) {

@@ -18,6 +18,8 @@ import (
 type (
 	// Run is one CheckApply that has ended: its Resource, State, Changes, Err, and what asked for it. See reactor.Run.
 	Run = reactor.Run
+	// Ongoing is a CheckApply that is going on: its Resource, For how long, and the newest Line of its command. See reactor.Ongoing.
+	Ongoing = reactor.Ongoing
 	// Swap is a graph that took effect: how many vertices it has Added, Changed, Removed and Kept. See reactor.Swap.
 	Swap = reactor.Swap
 	// Status is the state of one vertex at this moment: State, Err, BlockedBy, RetryIn and more. See reactor.Status.

@@ -38,7 +38,7 @@ func bindAs(cmd *cobra.Command, key, name string, target any) {
 	usage := s.Doc
 	switch v := target.(type) {
 	case *bool:
-		fl.BoolVar(v, name, false, usage)
+		fl.BoolVarP(v, name, s.Short, false, usage)
 	case *int:
 		// Of a number, 0 stands for the default, which the engine knows.
 		fl.IntVar(v, name, 0, usage)

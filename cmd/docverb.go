@@ -91,8 +91,8 @@ func (f *docFlags) list(a *app) error {
 	}
 	columns := 0
 	// Off a terminal nothing is cut: a program or grep reads the whole sentence.
-	if width := terminalWidth(a.out); width != nil {
-		columns = width()
+	if size := terminalSize(a.out); size != nil {
+		columns, _ = size()
 	}
 	for _, k := range kinds {
 		fmt.Fprintln(a.out, cut(fmt.Sprintf("%-*s  %s", width, k.Name, firstSentence(kindText(k))), columns))
@@ -182,8 +182,9 @@ func writeKindJSON(w io.Writer, k derive.Kind) error {
 // It is 80 columns off a terminal and at most 100 on one, since longer lines are hard to
 // read.
 func pageWidth(w io.Writer) int {
-	if width := terminalWidth(w); width != nil {
-		return min(width(), 100)
+	if size := terminalSize(w); size != nil {
+		columns, _ := size()
+		return min(columns, 100)
 	}
 	return 80
 }

@@ -14,7 +14,7 @@ import (
 // terminal decide about colour.
 // Of a terminal, its width does not count: an event is never cut.
 func styleOf(c choice, a *app) style {
-	return style{color: colored(c, a.out), short: terminalWidth(a.out) != nil}
+	return style{color: colored(c, a.out), short: terminalSize(a.out) != nil}
 }
 
 // moment writes a time: for people in their zone, for programs always in the same

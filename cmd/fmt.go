@@ -59,7 +59,7 @@ stands for its *.yaml and *.yml files, and - or nothing for standard input.`,
 // A file that is wrong does not keep the others from being written.
 func (f *fmtFlags) run(a *app, args []string) error {
 	if len(args) == 0 {
-		if terminalWidth(fileOf(a.in)) != nil {
+		if terminalSize(fileOf(a.in)) != nil {
 			return errors.New("name the files to format, or - for standard input")
 		}
 		args = []string{"-"}
@@ -87,7 +87,7 @@ func (f *fmtFlags) run(a *app, args []string) error {
 	}
 }
 
-// fileOf lets terminalWidth look at an input.
+// fileOf lets terminalSize look at an input.
 func fileOf(r io.Reader) io.Writer {
 	f, _ := r.(*os.File)
 	return f

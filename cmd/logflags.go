@@ -21,23 +21,27 @@ import (
 type logFlags struct {
 	format choice
 	color  choice
-	// A reload may change debug and quiet, and never the format.
-	debug bool
-	quiet bool
+	// A reload may change debug, verbose and quiet, and never the format.
+	debug   bool
+	verbose bool
+	quiet   bool
 }
 
-// flags adds the flags of the log; debug and quiet exclude each other.
+// flags adds the flags of the log; debug, verbose and quiet exclude each other.
 func (f *logFlags) flags(cmd *cobra.Command) {
 	bind(cmd, "log_format", &f.format)
 	bind(cmd, "debug", &f.debug)
+	bind(cmd, "verbose", &f.verbose)
 	bind(cmd, "quiet", &f.quiet)
 	colorFlag(cmd, &f.color)
-	exclude(cmd, "debug", "quiet")
+	exclude(cmd, "debug", "verbose", "quiet")
 }
 
-// colorFlag adds the flag for colors.
+// colorFlag adds the flags for colors.
 func colorFlag(cmd *cobra.Command, c *choice) {
 	bind(cmd, "color", c)
+	cmd.Flags().BoolFunc("no-color", "", func(string) error { return cmd.Flags().Set("color", "never") })
+	_ = cmd.Flags().MarkHidden("no-color") // the usage of --color tells of it
 }
 
 // colored says whether to write to w in colour.
@@ -49,31 +53,36 @@ func colored(c choice, w io.Writer) bool {
 	case "never":
 		return false
 	default:
-		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminalWidth(w) != nil
+		return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && terminalSize(w) != nil
 	}
 }
 
-// terminalWidth returns a function that asks for the width of the terminal that
+// terminalSize returns a function that asks for the size of the terminal that
 // w is, or nil.
-func terminalWidth(w io.Writer) func() int {
+func terminalSize(w io.Writer) func() (columns, rows int) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
 		return nil
 	}
-	return func() int {
-		width, _, err := term.GetSize(int(file.Fd()))
-		if err != nil || width < 1 {
-			return 80
+	return func() (int, int) {
+		columns, rows, err := term.GetSize(int(file.Fd()))
+		if err != nil || columns < 1 || rows < 1 {
+			return 80, 24
 		}
-		return width
+		return columns, rows
 	}
 }
+
+// levelVerbose is that of information, and says more: a terminal gets a line for each change, as a pipe does.
+const levelVerbose = slog.LevelInfo - 1
 
 // level is the least level that is shown.
 func (f *logFlags) level() slog.Level {
 	switch {
 	case f.debug:
 		return slog.LevelDebug
+	case f.verbose:
+		return levelVerbose
 	case f.quiet:
 		return slog.LevelWarn
 	default:
@@ -86,7 +95,7 @@ func (f *logFlags) level() slog.Level {
 // caller closes the presenter before the program ends.
 // It never fails: where the journal cannot be reached, lines go to standard error.
 func (f *logFlags) presenter(a *app) *presenter {
-	p := &presenter{program: a.program(), began: time.Now(), level: new(slog.LevelVar), troubled: map[string]bool{}}
+	p := &presenter{program: a.program(), began: time.Now(), level: new(slog.LevelVar), troubled: map[string]string{}}
 	p.level.Set(f.level())
 	if f.format.word == "json" {
 		p.json = true
@@ -96,8 +105,12 @@ func (f *logFlags) presenter(a *app) *presenter {
 		p.logger = slog.New(slog.NewJSONHandler(p.screen, &slog.HandlerOptions{Level: p.level}))
 		return p
 	}
-	width := terminalWidth(a.err)
-	p.screen = newScreen(a.err, width)
+	size := terminalSize(a.err)
+	p.style = style{color: colored(f.color, a.err), short: size != nil}
+	if !p.style.color {
+		size = nil // no escapes: plain lines
+	}
+	p.screen = newScreen(a.err, size)
 	if service.IsJournal(a.err) {
 		if j, err := service.OpenJournal(cmp.Or(a.journal, service.JournalSocket)); err == nil {
 			p.journal = j
@@ -105,7 +118,6 @@ func (f *logFlags) presenter(a *app) *presenter {
 			return p
 		}
 	}
-	p.style = style{color: colored(f.color, a.err), short: width != nil}
 	p.logger = slog.New(lineLog(p.screen, p.style, p.level))
 	return p
 }

@@ -121,6 +121,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	}
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon})
 	defer stop()
+	p.follow(ctx, e)
 	plan, err := e.Plan(ctx, front)
 	// The lines of the log are all written before the plan begins, so the two never mix on a
 	// terminal.

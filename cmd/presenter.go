@@ -20,9 +20,8 @@ import (
 	"github.com/reactivegraph/mgmt/service"
 )
 
-// presenter shows a run on standard error: as lines for people, with one live
-// line of counts below them on a terminal, or as JSON. Secrets are gone from
-// whatever it is told.
+// presenter shows a run on standard error: as lines for people, as JSON, or on a terminal
+// as news above a live area with what runs. Secrets are gone from whatever it is told.
 // One run has one presenter. Its owner calls close, which may come twice. The methods for
 // the observer run one at a time, so troubled needs no lock.
 type presenter struct {
@@ -37,10 +36,12 @@ type presenter struct {
 	level   *slog.LevelVar // of the log; a reload may set it
 	began   time.Time
 
-	troubled map[string]bool // resources that have failed; only Ran touches it
-	// resting is read by the goroutine of the live line.
+	troubled map[string]string // why resources have failed, by name; only Ran touches it
+	watched  bool              // there is a live area; set before the engine runs
+	news     news              // for the person who looks at it
+	// resting is read by the goroutine of the live area.
 	resting atomic.Bool // the graph has converged
-	stop    func()      // ends the live line
+	stop    func()      // ends the live area
 	once    sync.Once
 }
 
@@ -64,7 +65,7 @@ func (p *presenter) say(level slog.Level, texts func() []string, msg string, att
 	case p.journal != nil:
 		p.journal.Send(service.Entry{Level: level, Text: strings.Join(texts(), "\n"), Event: msg, Attrs: attrs})
 	default:
-		now, lines := time.Now(), ""
+		now, lines := time.Now(), p.news.takeEnds(p.style)
 		for _, text := range texts() {
 			lines += p.style.line(now, level, text)
 		}
@@ -128,33 +129,48 @@ func swapText(s mgmt.Swap) string {
 	return text
 }
 
+// brief reports whether what is alike is told together: a person looks at the live area, and has not asked for more.
+func (p *presenter) brief() bool { return p.watched && p.level.Level() == slog.LevelInfo }
+
 // ran tells failures, recoveries and changes; runs without news are for --debug.
 // A resource that fails at each try is told each time; its recovery is told once.
 func (p *presenter) ran(r mgmt.Run) {
+	if p.brief() {
+		p.gather(r)
+		return
+	}
 	if r.State == engine.StateFailed {
-		p.troubled[r.Resource] = true
+		p.troubled[r.Resource] = errorText(r.Err)
 		p.say(slog.LevelError, one(p.failedText(r)), "failed", runAttrs(r)...)
 		return
 	}
-	if p.troubled[r.Resource] {
+	if _, failed := p.troubled[r.Resource]; failed {
 		delete(p.troubled, r.Resource)
 		p.say(slog.LevelInfo, one(p.who(r)+" no longer fails"), "recovered", slog.String("resource", r.Resource))
 	}
-	// From here on the run has not failed. A run under noop has the state would-change, and
-	// changes nothing; a run without a change is of interest to --debug alone.
-	level, msg := slog.LevelInfo, "changed"
-	switch {
-	case r.State == engine.StateUnknown:
-		p.say(level, one(p.who(r)+" is unknown until "+visible(awaited(r.Until))), "unknown", runAttrs(r)...)
-		return
-	case r.State == engine.StateWouldChange:
-		msg = "would change"
-	case !r.Changed && len(r.Changes) == 0:
-		level, msg = slog.LevelDebug, "ok"
+	// From here on the run has not failed.
+	word, lines := p.happened(r)
+	level := slog.LevelInfo
+	if word == "" {
+		level, word, lines = slog.LevelDebug, "ok", func() []string { return p.changeLines(r, "ok") }
 	}
 	if level >= p.level.Level() {
-		p.say(level, func() []string { return p.changeLines(r, msg) }, msg, runAttrs(r)...)
+		p.say(level, lines, word, runAttrs(r)...)
 	}
+}
+
+// happened returns in a word and in lines what a run has changed. The word is empty for nothing.
+// A run under noop has the state would-change, and changes nothing.
+func (p *presenter) happened(r mgmt.Run) (word string, lines func() []string) {
+	switch {
+	case r.State == engine.StateUnknown:
+		return wordUnknown, one(p.who(r) + " is unknown until " + visible(awaited(r.Until)))
+	case r.State == engine.StateWouldChange:
+		word = wordWouldChange
+	case r.Changed || len(r.Changes) > 0:
+		word = wordChanged
+	}
+	return word, func() []string { return p.changeLines(r, word) }
 }
 
 // who is the name of the resource, made visible.
@@ -231,6 +247,7 @@ func (p *presenter) converged(yes bool, c mgmt.Counts) {
 		p.say(slog.LevelDebug, one("something has happened"), "not converged")
 		return
 	}
+	p.tell()
 	p.screen.show(c.String())
 	since := time.Since(p.began)
 	word := mgmt.Rest{Converged: true, Counts: c}.Word()
@@ -303,16 +320,22 @@ func withoutNotes(ds schema.Diagnostics) schema.Diagnostics {
 	return slices.DeleteFunc(slices.Clone(ds), func(d schema.Diagnostic) bool { return d.Severity == schema.Note })
 }
 
-// liveEvery is how often the live line is written anew, at most.
-const liveEvery = 100 * time.Millisecond
+// The live area is written anew at most after liveEvery. News that are alike are gathered for gatherNews, and a run is named
+// after longEnough.
+const (
+	liveEvery  = 250 * time.Millisecond
+	gatherNews = 4 // times liveEvery
+	longEnough = time.Second
+)
 
-// follow keeps the live line up to date until close.
-// It is called once, before the engine runs. Without a terminal, or with --quiet, it does
-// nothing.
+// follow keeps the live area up to date until close.
+// It is called once, before the engine runs. Where the output is no terminal, or is to have no escapes, and with --quiet, it
+// does nothing.
 func (p *presenter) follow(ctx context.Context, e *mgmt.Engine) {
-	if p.screen.width == nil || p.level.Level() > slog.LevelInfo {
+	if p.screen.size == nil || p.level.Level() > slog.LevelInfo {
 		return
 	}
+	p.watched = true
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	p.stop = func() {
@@ -328,20 +351,21 @@ func (p *presenter) follow(ctx context.Context, e *mgmt.Engine) {
 	})
 }
 
-// live shows the number of unsettled resources on a terminal while the graph is not at
-// rest.
-// It asks the engine ten times a second, and only while something is unsettled: a daemon
-// at rest costs nothing.
+// live shows on a terminal what runs, while the graph is not at rest or something fails.
+// It asks the engine only then: a daemon at rest costs nothing.
 func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		if p.resting.Load() {
+		if n%gatherNews == 0 {
+			p.tellSome()
+		}
+		if p.resting.Load() && !p.news.troubled() {
 			continue // the line says how
 		}
 		// An error means that the run is over, or about to be.
@@ -349,11 +373,26 @@ func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 		if err != nil {
 			return
 		}
-		p.screen.show(c.String())
+		runs, err := e.Ongoing(ctx, longEnough)
+		if err != nil {
+			return
+		}
+		_, rows := p.screen.size()
+		p.screen.show(liveText(c, runs, rows)...)
 	}
 }
 
-// close writes the rest, and takes the live line away. It may be called more
+// tellSome tells what was gathered, and of changes those that are few.
+func (p *presenter) tellSome() {
+	p.screen.print(p.news.takeEnds(p.style) + p.news.takeChanges(p.style, false))
+}
+
+// tell tells all that was gathered.
+func (p *presenter) tell() {
+	p.screen.print(p.news.takeEnds(p.style) + p.news.takeChanges(p.style, true))
+}
+
+// close tells the rest, and takes the live area away. It may be called more
 // than once.
 // It waits for a terminal and a journal that hang, a second at most for each. Nothing may be
 // said after it.
@@ -362,6 +401,7 @@ func (p *presenter) close() {
 		if p.stop != nil {
 			p.stop()
 		}
+		p.tell()
 		p.screen.close()
 		if p.journal != nil {
 			p.journal.Close()
@@ -415,6 +455,7 @@ func (p *presenter) ended(why error, r mgmt.Report) {
 	if !ok {
 		return
 	}
+	p.tell()
 	// A resource whose change was cut off counts as failed in the report.
 	text := fmt.Sprintf("%s: ended after %s, %s", sig.Signal, roundTime(time.Since(p.began)), mgmt.Rest{Converged: r.Converged, Counts: r.Counts})
 	attrs := []slog.Attr{slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),

@@ -168,5 +168,6 @@ func (f *resourceFlags) apply(ctx context.Context, a *app, targets []mgmt.Target
 	}
 	ctx, stop := a.onSignals(ctx, signalHooks{tell: p.signalled, abandon: e.Abandon})
 	defer stop()
+	p.follow(ctx, e)
 	return e.Set(ctx, targets...)
 }

@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,45 +33,144 @@ func (g *gate) String() string {
 	return g.buf.String()
 }
 
-func columns(n int) func() int { return func() int { return n } }
+func columns(n int) func() (int, int) { return func() (int, int) { return n, 24 } }
 
-// display is what a terminal shows after some output, without colours.
-func display(out string) string {
-	var done []string
-	line := ""
-	for out != "" {
-		switch {
-		case strings.HasPrefix(out, eraseLine):
-			line, out = "", out[len(eraseLine):]
-		case out[0] == '\n':
-			done, line, out = append(done, line), "", out[1:]
-		default:
-			line, out = line+out[:1], out[1:]
-		}
-	}
-	return strings.Join(append(done, line), "\n")
+// terminal is what a terminal shows that puts long lines on several rows, and does that anew when it gets another width.
+type terminal struct {
+	columns int
+	lines   []string // without the breaks of rows
+	line    int      // the cursor,
+	at      int      // from 0 to the length of the line
+	full    bool     // it is behind the last character of its row, where that is full
 }
 
-// TestScreenKeepsTheLiveLineBelow: in whatever order lines and live lines come,
-// the terminal shows all lines, and below them the last live line only.
-func TestScreenKeepsTheLiveLineBelow(t *testing.T) {
+// row returns the row of the cursor among all, and the rows of all lines.
+func (t *terminal) row() (row int, rows [][2]int) {
+	for i, line := range t.lines {
+		for at := 0; at == 0 || at < len(line); at += t.columns {
+			if i == t.line && (at < t.at || at == t.at && !t.full) {
+				row = len(rows)
+			}
+			rows = append(rows, [2]int{i, at})
+		}
+	}
+	return row, rows
+}
+
+// write shows an output, of characters with one byte.
+func (t *terminal) write(out string) *terminal {
+	if t.lines == nil {
+		t.lines = []string{""}
+	}
+	for out != "" {
+		var n int
+		switch {
+		case strings.HasPrefix(out, eraseBelow):
+			t.lines[t.line], t.lines = t.lines[t.line][:t.at], t.lines[:t.line+1]
+			out = out[len(eraseBelow):]
+		case strings.HasPrefix(out, wrapOff), strings.HasPrefix(out, wrapOn):
+			out = out[len(wrapOn):]
+		case out[0] == '\r':
+			row, rows := t.row()
+			t.at, t.full, out = rows[row][1], false, out[1:]
+		case out[0] == '\n':
+			t.lines, t.line, t.at, out = append(t.lines, ""), t.line+1, 0, out[1:]
+			t.full = false
+		default:
+			if _, err := fmt.Sscanf(out, "\x1b[%dA", &n); err == nil {
+				row, rows := t.row()
+				up := rows[max(0, row-n)]
+				t.line, t.at, t.full = up[0], up[1], false
+				out = out[strings.Index(out, "A")+1:]
+				continue
+			}
+			t.lines[t.line], t.at, out = t.lines[t.line][:t.at]+out[:1], t.at+1, out[1:]
+			t.full = t.at%t.columns == 0
+		}
+	}
+	return t
+}
+
+// display is what a terminal of 80 columns shows after some output, without colours.
+func display(out string) string {
+	return strings.Join((&terminal{columns: 80}).write(out).lines, "\n")
+}
+
+// TestScreenKeepsTheLiveAreaBelow: in whatever order lines and live areas come,
+// the terminal shows all lines, and below them the last live area only.
+func TestScreenKeepsTheLiveAreaBelow(t *testing.T) {
 	g := newGate()
 	close(g.open)
 	s := newScreen(g, columns(40))
 	for i := range 50 {
-		s.show(strings.Repeat("live ", i%7))
+		s.show(slices.Repeat([]string{"live"}, i%7)...)
 		if i%3 == 0 {
 			s.print("line\n")
 		}
 	}
-	s.show("the last one")
+	s.show("the last one", "of two")
 	s.print("a\nb\n")
-	for !strings.HasSuffix(display(g.String()), "b\nthe last one") {
+	for !strings.HasSuffix(display(g.String()), "b\nthe last one\nof two") {
 		s.notice()
 	}
 	s.close()
 	if want := strings.Repeat("line\n", 17) + "a\nb\n"; display(g.String()) != want {
 		t.Errorf("the terminal shows %q, want %q", display(g.String()), want)
+	}
+}
+
+// TestFindingQ15Resize: on a terminal that becomes narrower, the live area is on more rows than it was written on. It is erased
+// all the same, and nothing above it.
+func TestFindingQ15Resize(t *testing.T) {
+	for _, to := range []int{200, 80, 61, 60, 59, 30, 20, 7} {
+		tty := &terminal{columns: 160}
+		s := &screen{size: func() (int, int) { return tty.columns, 24 }, wake: make(chan struct{}, 1)}
+		long := "  12s  exec[" + strings.Repeat("x", 47) + "]" // 60 columns
+		s.print("above\n")
+		s.show("3 running", long, "   2s  exec[short]")
+		tty.write(string(s.take()))
+		tty.columns = to
+		s.print("new\n")
+		s.show("2 running", long)
+		tty.write(string(s.take()))
+		want := []string{"above", "new", cut("2 running", to-1), cut(long, to-1)}
+		if !slices.Equal(tty.lines, want) {
+			t.Errorf("%d columns show\n%s\nwant\n%s", to, strings.Join(tty.lines, "\n"), strings.Join(want, "\n"))
+		}
+		s.show()
+		tty.write(string(s.take()))
+		if !slices.Equal(tty.lines, []string{"above", "new", ""}) {
+			t.Errorf("%d columns show at the end\n%s", to, strings.Join(tty.lines, "\n"))
+		}
+	}
+}
+
+// TestFindingQ15LowTerminal: a terminal of few rows shows the first lines of the area.
+func TestFindingQ15LowTerminal(t *testing.T) {
+	s := &screen{size: func() (int, int) { return 80, 3 }, wake: make(chan struct{}, 1)}
+	s.show("a", "b", "c", "d")
+	if got := display(string(s.take())); got != "a\nb" {
+		t.Errorf("three rows show %q", got)
+	}
+}
+
+// TestFindingQ15Wrapped: what is long is broken between words, and an escape takes no column.
+func TestFindingQ15Wrapped(t *testing.T) {
+	const red = "\x1b[31m"
+	for in, want := range map[string]string{
+		"one two three\n":                     "one two three\n",
+		"one two three four\n":                "one two three\n    four\n",
+		"one two three  four\nfive\n":         "one two three\n    four\nfive\n",
+		red + "one\x1b[0m two three\n":        red + "one\x1b[0m two three\n",
+		red + "one\x1b[0m two threes\n":       red + "one\x1b[0m two\n    threes\n",
+		"    deep one two three\n":            "    deep one\n    two three\n",
+		"https://example.org/long a\n":        "https://example.org/long\n    a\n",
+		"a https://example.org/long b\n":      "a https://example.org/long\n    b\n",
+		"ab cde https://example.org/long b\n": "ab cde\n    https://example.org/long\n    b\n",
+	} {
+		if got := wrapped(in, 13); got != want {
+			t.Errorf("wrapped(%q) is %q, want %q", in, got, want)
+		}
 	}
 }
 
@@ -124,7 +225,7 @@ func TestLiveLineIsCut(t *testing.T) {
 		columns int
 		want    string
 	}{
-		{"1234567", 4, "1234"}, {"äöüß", 4, "äöüß"}, {"äöüßx", 4, "äöüß"}, {"abc", 0, "abc"}, {"", 5, ""},
+		{"12345678", 7, "1234..."}, {"1234", 3, "123"}, {"äöüß", 4, "äöüß"}, {"äöüßxy", 5, "äö..."}, {"abc", 0, "abc"}, {"", 5, ""},
 	} {
 		if got := cut(c.text, c.columns); got != c.want {
 			t.Errorf("cut(%q, %d) is %q, want %q", c.text, c.columns, got, c.want)

@@ -102,8 +102,9 @@ var settings = &config.Table{
 
 		{Key: "log_format", Type: words("text", "json"), Default: "text", Example: "json", Doc: "how to log to standard error"},
 		{Key: "debug", Type: switchType, Group: "level", Live: true, Example: "true", Doc: "log much more"},
+		{Key: "verbose", Short: "v", Type: switchType, Group: "level", Live: true, Example: "true", Doc: "log each change and each try, on a terminal too, where many that are alike are one line otherwise"},
 		{Key: "quiet", Type: switchType, Group: "level", Live: true, Example: "true", Doc: "log only warnings and errors"},
-		{Key: "color", Type: words("auto", "always", "never"), Default: "auto", Example: "never", Doc: "whether to write in colour; auto does on a terminal, unless NO_COLOR is set"},
+		{Key: "color", Type: words("auto", "always", "never"), Default: "auto", Example: "never", Doc: "whether to write in colour (--no-color: never); auto does on a terminal, unless NO_COLOR is set"},
 
 		{Key: "prefix", Type: textType, Path: true, Group: "state", Example: "/var/lib/mgmt",
 			Doc: "the `folder` with the state (default $MGMT_PREFIX, $STATE_DIRECTORY, /var/lib/mgmt for root, else $XDG_STATE_HOME/mgmt)"},
@@ -152,8 +153,8 @@ var settings = &config.Table{
 	},
 	Instead: map[string]string{
 		"log":       "write log_format, debug or quiet",
-		"level":     "write debug: true or quiet: true",
-		"log_level": "write debug: true or quiet: true",
+		"level":     "write debug: true, verbose: true or quiet: true",
+		"log_level": "write debug: true, verbose: true or quiet: true",
 		"limits":    "write max_changes, max_removals, flapping, parallel or sema",
 		"metrics":   "write prometheus or metrics_textfile",
 		"state_dir": "write prefix",

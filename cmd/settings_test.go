@@ -34,7 +34,7 @@ func TestFindingD6EveryFlagOfRun(t *testing.T) {
 	keys := bound(run)
 	run.Flags().VisitAll(func(f *pflag.Flag) {
 		_, old := f.Value.(*oldFlag)
-		if f.Annotations[settingMark] == nil && !old && f.Name != "help" && f.Name != "config" {
+		if f.Annotations[settingMark] == nil && !old && f.Name != "help" && f.Name != "config" && f.Name != "no-color" {
 			t.Errorf("--%s of run is no setting", f.Name)
 		}
 	})

@@ -237,7 +237,7 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 	models := r.app.takeModels(app)
 	// The next reload compares with this app, and its kinds are built on.
 	r.app = app
-	log := logFlags{debug: shownIn(c.taken, "debug") == "true", quiet: shownIn(c.taken, "quiet") == "true"}
+	log := logFlags{debug: shownIn(c.taken, "debug") == "true", verbose: shownIn(c.taken, "verbose") == "true", quiet: shownIn(c.taken, "quiet") == "true"}
 	r.level.Set(log.level())
 	if len(c.live) > 0 {
 		r.log.Info("settings have changed", "settings", strings.Join(c.live, ", "))

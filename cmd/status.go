@@ -236,7 +236,7 @@ func (f *statusFlags) write(a *app, st *control.Status) error {
 // often as it says something else.
 // It asks once a second, and ends with the error of the signal that stopped it.
 func (f *statusFlags) follow(ctx context.Context, a *app) error {
-	c, tty := f.client(), terminalWidth(a.out) != nil
+	c, tty := f.client(), terminalSize(a.out) != nil
 	last := ""
 	for {
 		st, err := c.Status(ctx, f.query())

@@ -154,6 +154,7 @@ type Command struct {
 	Stdin          []byte
 	Stdout, Stderr func(line []byte) // called for each line as it comes, without its end; line is valid during the call
 	MaxOutput      int               // bytes of each captured stream to keep; 1 MiB when 0
+	Newest         *Newest           // shows people the newest line while the command runs; nil where its output may hold a secret
 
 	Alone bool // at its end, all that it has started and left is killed, in its session or in another
 

@@ -11,9 +11,10 @@ import (
 // Setting is one setting. A setting has the same meaning as a flag, as a variable of the
 // environment and as a key of the configuration file.
 type Setting struct {
-	Key  string // of the file, as max_changes
-	Flag string // without dashes; the key with - for _ when empty
-	Env  string // MGMT_ and the key in capitals when empty
+	Key   string // of the file, as max_changes
+	Flag  string // without dashes; the key with - for _ when empty
+	Short string // the one letter of the flag of a bool; empty for none
+	Env   string // MGMT_ and the key in capitals when empty
 
 	// Was is the key that the setting had before; empty for none. That key, its flag and its variable still count, and
 	// each use of them is a warning.

@@ -60,6 +60,10 @@ func (h *Host) Command(ctx context.Context, c engine.Command) (*engine.Result, e
 	if err != nil {
 		return nil, err
 	}
+	if c.Newest != nil {
+		c.Newest.Follow(r.tail)
+		defer c.Newest.Follow(nil)
+	}
 	err = r.wait(ctx)
 	return r.result(), err
 }

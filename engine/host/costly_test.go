@@ -116,3 +116,25 @@ func TestFindingB2CostlyCommandRunsInAScope(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingQ15NewestLine: while a command runs, its newest line can be seen, of one that may be cut as of one that may not;
+// afterwards there is none.
+func TestFindingQ15NewestLine(t *testing.T) {
+	for _, cost := range []string{"", "the database is left half written"} {
+		h := newHost(t, Options{})
+		c, begun, goOn := costly(t)
+		c.Cost, c.Newest = cost, new(engine.Newest)
+		c.Argv[len(c.Argv)-1] = `head -c 5000 /dev/zero | tr '\0' x; echo; ` + strings.Replace(c.Argv[len(c.Argv)-1], "echo oops >&2; ", "", 1)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := h.Command(t.Context(), c)
+			ended <- err
+		}()
+		await(t, "it has begun", exists(begun))
+		await(t, "its line is seen", func() bool { return c.Newest.Line() == "first" })
+		write(t, goOn, "")
+		if err := <-ended; err != nil || c.Newest.Line() != "" {
+			t.Errorf("cost %q: %v, %q is shown after its end", cost, err, c.Newest.Line())
+		}
+	}
+}

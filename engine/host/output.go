@@ -145,6 +145,25 @@ func (o *output) flush(s *stream) {
 	}
 }
 
+// tailSize is more than a line of a terminal has.
+const tailSize = 1 << 10
+
+// tail returns the end of what the command has printed so far; of one with a cost the end of its standard output.
+func (r *run) tail() []byte {
+	if r.c.Cost != "" {
+		b := make([]byte, tailSize)
+		info, err := r.stdout.Stat()
+		if err != nil {
+			return nil
+		}
+		n, _ := r.stdout.ReadAt(b, max(0, info.Size()-tailSize)) // fewer bytes than there are will do
+		return b[:n]
+	}
+	r.out.mu.Lock()
+	defer r.out.mu.Unlock()
+	return bytes.Clone(r.out.both[max(0, len(r.out.both)-tailSize):])
+}
+
 // result returns the collected output. It is called when the streams have ended.
 func (o *output) result() *engine.Result {
 	return &engine.Result{Stdout: o.stdout.kept, Stderr: o.stderr.kept, Output: o.both, Truncated: o.truncated}

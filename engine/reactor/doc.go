@@ -40,7 +40,7 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	doc.go stage.go part.go swap.go limits.go commit.go ties.go doubt.go removals.go retry.go status.go
+//	doc.go stage.go part.go swap.go limits.go commit.go ties.go doubt.go removals.go retry.go status.go ongoing.go
 //	works.go
 //	reactor.go realize.go stuck.go recall.go holds.go stop.go match.go loop.go
 //	stall.go watch.go notified.go settle.go leave.go run.go proof.go batch.go place.go refresh.go

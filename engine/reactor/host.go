@@ -42,6 +42,11 @@ func (h *vertexHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus,
 // Command implements engine.Host.
 func (h *vertexHost) Command(ctx context.Context, c engine.Command) (_ *engine.Result, err error) {
 	defer (*vertex)(h).wait(ctx)()
+	if c.Newest != nil && ctx.Value(runKey{}) != nil {
+		h.run.mu.Lock()
+		h.run.says().newest = c.Newest
+		h.run.mu.Unlock()
+	}
 	if c.Cost != "" && ctx.Err() == nil {
 		ended := (*vertex)(h).finishing(ctx, &c)
 		defer func() { ended(err) }()

@@ -151,11 +151,12 @@ type said struct {
 	changes []engine.Change
 	print   uint64 // of the prints of changes
 	sent    values.Sent
-	untold  bool         // see engine.PlanningHost
-	awaits  string       // see Looker
-	frees   string       // a path; see engine.PlanningHost
-	led     engine.Cause // counts as a cause of this run: see catchUp
-	later   engine.Cause // the loop has heard it during the run, which may not have seen it
+	untold  bool           // see engine.PlanningHost
+	awaits  string         // see Looker
+	frees   string         // a path; see engine.PlanningHost
+	newest  *engine.Newest // of its last command that shows its lines; nil for none
+	led     engine.Cause   // counts as a cause of this run: see catchUp
+	later   engine.Cause   // the loop has heard it during the run, which may not have seen it
 }
 
 // says returns the reports of the resource, for more of them. The caller holds mu, here and in the methods below, unless the run
@@ -202,6 +203,16 @@ func (x *running) asks() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.untold() && x.awaits() == ""
+}
+
+// newest returns that of its last command that shows its lines; nil for none.
+func (x *running) newest() *engine.Newest {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.said == nil {
+		return nil
+	}
+	return x.said.newest
 }
 
 func (x *running) sent() values.Sent {

@@ -101,7 +101,7 @@ const cost = "a package manager that is killed leaves its database interrupted, 
 // command runs a tool with an end of its input and without a terminal. cost is empty for a tool that
 // may be killed when ctx ends.
 func (t *tools) command(ctx context.Context, cost string, argv []string) (*engine.Result, error) {
-	r, err := t.host.Command(ctx, engine.Command{Argv: argv, Env: slices.Concat(baseEnv, t.env), MaxOutput: maxOutput, Grace: grace, Cost: cost})
+	r, err := t.host.Command(ctx, engine.Command{Argv: argv, Env: slices.Concat(baseEnv, t.env), MaxOutput: maxOutput, Grace: grace, Cost: cost, Newest: new(engine.Newest)})
 	switch {
 	case err != nil:
 		return nil, err
