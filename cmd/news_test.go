@@ -136,6 +136,20 @@ func TestFindingQ15Order(t *testing.T) {
 	}
 }
 
+// TestFindingQ16TwoPackages: packages that a dead mirror keeps away are named in a list, with apt's reason once.
+func TestFindingQ16TwoPackages(t *testing.T) {
+	got := seenLive(&logFlags{}, func(p *presenter) {
+		p.ran(failedTry("pkg[nginx]", "a repository cannot be reached: E: Failed to fetch", 0, time.Second))
+		p.ran(failedTry("pkg[curl]", "a repository cannot be reached: E: Failed to fetch", 0, time.Second))
+		p.converged(true, counts(engine.StateFailed, 2))
+	})
+	want := "ERROR pkg[curl], pkg[nginx] failed: a repository cannot be reached: E: Failed to fetch (trying again in 1s)\n" +
+		"WARN at rest: 2 failed (1h0m0s after the start)\n"
+	if got != want {
+		t.Errorf("shown:\n%s\nwant:\n%s", got, want)
+	}
+}
+
 func TestOrdinal(t *testing.T) {
 	for n, want := range map[int]string{1: "1st", 2: "2nd", 3: "3rd", 4: "4th", 11: "11th", 12: "12th", 13: "13th", 21: "21st", 111: "111th", 122: "122nd"} {
 		if got := ordinal(n); got != want {

@@ -234,6 +234,16 @@ func TestPkgOffline(t *testing.T) {
 	b.wantCalls(t, "install git real", "refresh", "install git real", "install real")
 }
 
+// TestFindingQ16OneReason: neither packages nor lists come from a dead mirror, and that is said once. All packages of a transaction have
+// the same error, so that they can be named together.
+func TestFindingQ16OneReason(t *testing.T) {
+	b := newPkgBench(t, "git", "real")
+	b.tool.lists, b.tool.mirror, b.tool.silent = b.tool.repo, errors.New("no route to mirror.example.com"), true
+	const why = `pkg.install: a repository cannot be reached (see whether its address is right and the network is up): no route to mirror.example.com`
+	b.want(t, true, `git [state: "uninstalled" -> "installed"] false `+why, `real [state: "uninstalled" -> "installed"] false `+why)
+	b.wantCalls(t, "install git real", "refresh", "install git real")
+}
+
 // One that is perhaps in a repository that cannot be reached keeps no other from being installed.
 func TestPkgHalfOffline(t *testing.T) {
 	b := newPkgBench(t, "git", "nope")

@@ -26,6 +26,7 @@ type toyTool struct {
 	lists  map[string][]string // what is known of it; nil before they were fetched
 	fail   map[string]string   // packages that cannot be installed, and why
 	mirror error               // why the repository cannot be reached
+	silent bool                // nor can the packages that are in the lists be fetched from it
 	locked string
 	files  map[string][]string // what packages bring, as the lists tell
 	asked  []string            // what it was asked about the files
@@ -111,6 +112,9 @@ func (t *toyTool) list() (string, error) {
 
 // install brings all or nothing.
 func (t *toyTool) install(args []string) error {
+	if t.silent {
+		return fmt.Errorf("unreachable %w", t.mirror)
+	}
 	versions := map[string]string{}
 	for _, arg := range args {
 		name, version, _ := strings.Cut(arg, "=")

@@ -96,7 +96,7 @@ func (t *transaction) run(ctx context.Context, members []*member) {
 	if err == nil {
 		return
 	}
-	if unknown != nil || unreachable {
+	if unknown != nil && !unreachable { // else the error itself says what cannot be reached
 		err = errors.Join(err, t.offline)
 	}
 	_, locked := errors.AsType[*backends.LockedError](err)

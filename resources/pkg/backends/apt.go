@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -101,9 +102,38 @@ func judgeApt(r *engine.Result) error {
 		return &UnknownError{slices.Compact(unknown), complaint(r, "E: ")}
 	}
 	if has(r, "E: Failed to fetch", "E: Unable to fetch some archives", "W: Failed to fetch", "E: Some index files failed to download") {
-		return &UnreachableError{complaint(r, "E: Failed", "W: Failed")}
+		return &UnreachableError{unfetched(r)}
 	}
 	return nil
+}
+
+// unfetched is why apt could not fetch files, in one line. Of a server it has one file, since apt says the same of each.
+func unfetched(r *engine.Result) string {
+	var said, servers []string
+	others := map[string]int{}
+	for _, line := range linesOf(append(bytes.Clone(r.Stderr), r.Stdout...)) {
+		if !strings.HasPrefix(line, "E: Failed") && !strings.HasPrefix(line, "W: Failed") {
+			continue
+		}
+		_, url, _ := strings.Cut(line, "://")
+		server, _, _ := strings.Cut(url, "/")
+		if server != "" && slices.Contains(servers, server) {
+			others[server]++
+			continue
+		}
+		said, servers = append(said, strings.TrimSpace(line)), append(servers, server)
+	}
+	for i, server := range servers {
+		if n := others[server]; n == 1 {
+			said[i] += " (and another file of this server)"
+		} else if n > 1 {
+			said[i] += fmt.Sprintf(" (and %d other files of this server)", n)
+		}
+	}
+	if len(said) > 0 {
+		r = &engine.Result{Stderr: []byte(strings.Join(said, "\n"))}
+	}
+	return complaint(r, "E: Failed", "W: Failed")
 }
 
 // checkApt refuses a name that apt-get would read as something else: with a dash at the

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -77,5 +78,27 @@ func TestFindingF10RealAptReads(t *testing.T) {
 		}
 		delete(want, name)
 		expect(name + " is gone")
+	}
+}
+
+// TestFindingQ16Servers: apt tells for each file why it could not be fetched. An error has the reason once for each server, and of
+// a server whose name cannot be read, each file.
+func TestFindingQ16Servers(t *testing.T) {
+	const refused = "Could not connect to mirror.example:80 (192.0.2.1). - connect (111: Connection refused)"
+	got := judgeApt(&engine.Result{ExitCode: 100, Stderr: []byte(strings.Join([]string{
+		"E: Failed to fetch http://mirror.example/debian/dists/stable/InRelease  " + refused,
+		"W: Failed to fetch http://mirror.example/debian/dists/stable-updates/InRelease  Unable to connect to mirror.example:80:",
+		"E: Failed to fetch http://mirror.example/security/dists/stable-security/InRelease  Unable to connect to mirror.example:80:",
+		"E: Failed to fetch http://other.example/a.deb  Could not resolve 'other.example'",
+		"E: Failed to fetch file:/srv/a.deb  File not found",
+		"E: Failed to fetch file:/srv/b.deb  File not found",
+		"E: Some index files failed to download. They have been ignored, or old ones used instead.",
+	}, "\n"))})
+	want := "a repository cannot be reached (see whether its address is right and the network is up): " +
+		"E: Failed to fetch http://mirror.example/debian/dists/stable/InRelease  " + refused + " (and 2 other files of this server); " +
+		"E: Failed to fetch http://other.example/a.deb  Could not resolve 'other.example'; " +
+		"E: Failed to fetch file:/srv/a.deb  File not found; E: Failed to fetch file:/srv/b.deb  File not found"
+	if got == nil || got.Error() != want {
+		t.Errorf("the error is %v\nwant %s", got, want)
 	}
 }
