@@ -136,10 +136,13 @@ func (st *Stage) end(ctx context.Context, change func() error) error {
 		<-r.staging
 		return err
 	}
+	outcome := make(chan error, 1) // there before another change can begin, and so before Run has ended
 	done := apart.Start("a method", func() error {
 		defer func() { <-r.staging }()
 		defer func() { <-r.swapping }()
-		return change()
+		err := change()
+		outcome <- err
+		return err
 	})
 	select {
 	case err := <-done:
@@ -147,6 +150,8 @@ func (st *Stage) end(ctx context.Context, change func() error) error {
 	case <-r.stopped:
 	}
 	select {
+	case err := <-outcome:
+		return err
 	case err := <-done:
 		return err
 	default:
