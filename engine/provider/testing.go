@@ -72,7 +72,7 @@ func (k *Kind) Inspect(rec Record) (Record, Name, error) {
 // compare them: nil is a thing that is absent. The error is that of an InSyncer, or of
 // an attribute that can't be set any more.
 func (k *Kind) Differing(ctx context.Context, rt *Runtime, p Provider, n Name, wanted, is Record) (string, error) {
-	j := &job{name: n, should: wanted, quiet: true}
+	j := &job{res: &res{init: new(engine.Init)}, name: n, should: wanted, quiet: true} // of this machine
 	if err := k.compare(ctx, rt, p, j, &entry{record: is}); err != nil {
 		return "", err
 	}
