@@ -66,6 +66,7 @@ func TestFindingQ15FewChanges(t *testing.T) {
 	got := seenLive(&logFlags{}, func(p *presenter) {
 		p.ran(changed("file[a]"))
 		p.tellSome()
+		p.tellSome()
 		for _, name := range []string{"b", "c", "d", "e", "f"} {
 			p.ran(changed("file[" + name + "]"))
 		}
