@@ -107,24 +107,40 @@ func judgeApt(r *engine.Result) error {
 	return nil
 }
 
-// unfetched is why apt could not fetch files, in one line. Of a server it has one file, since apt says the same of each.
+// unfetched is why apt could not fetch files, in one line. Of a server it has one file for each reason. Once a connection has failed,
+// apt says of the next files in other words that it is unable to connect, which is no other reason.
 func unfetched(r *engine.Result) string {
-	var said, servers []string
-	others := map[string]int{}
+	type failure struct {
+		server, reason string
+		others         int
+	}
+	var said []string
+	var failures []failure // of those that are said
+	seen := map[string]bool{}
 	for _, line := range linesOf(append(bytes.Clone(r.Stderr), r.Stdout...)) {
 		if !strings.HasPrefix(line, "E: Failed") && !strings.HasPrefix(line, "W: Failed") {
 			continue
 		}
-		_, url, _ := strings.Cut(line, "://")
-		server, _, _ := strings.Cut(url, "/")
-		if server != "" && slices.Contains(servers, server) {
-			others[server]++
+		line = strings.TrimSpace(line)
+		if seen[line] {
 			continue
 		}
-		said, servers = append(said, strings.TrimSpace(line)), append(servers, server)
+		seen[line] = true
+		_, url, _ := strings.Cut(line, "://")
+		url, reason, _ := strings.Cut(url, " ")
+		server, _, _ := strings.Cut(url, "/")
+		i := slices.IndexFunc(failures, func(f failure) bool {
+			return f.server == server && (f.reason == reason ||
+				strings.Contains(f.reason, "Could not connect to ") && strings.Contains(reason, "Unable to connect to "))
+		})
+		if server != "" && i >= 0 {
+			failures[i].others++
+			continue
+		}
+		said, failures = append(said, line), append(failures, failure{server: server, reason: reason})
 	}
-	for i, server := range servers {
-		if n := others[server]; n == 1 {
+	for i, f := range failures {
+		if n := f.others; n == 1 {
 			said[i] += " (and another file of this server)"
 		} else if n > 1 {
 			said[i] += fmt.Sprintf(" (and %d other files of this server)", n)

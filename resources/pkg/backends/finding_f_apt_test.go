@@ -102,3 +102,23 @@ func TestFindingQ16Servers(t *testing.T) {
 		t.Errorf("the error is %v\nwant %s", got, want)
 	}
 }
+
+// TestAptReasons: of a server that fails for several reasons, an error has each of them. A line that apt has printed twice is one file.
+func TestAptReasons(t *testing.T) {
+	const at = "E: Failed to fetch http://mirror.example/"
+	const missing = "404  Not Found [IP: 192.0.2.1 80]"
+	const refused = "Could not connect to mirror.example:80 (192.0.2.1). - connect (111: Connection refused)"
+	for want, lines := range map[string][]string{
+		at + "a.deb  " + missing + " (and another file of this server); " + at + "b.deb  Hash Sum mismatch": {
+			at + "a.deb  " + missing, at + "b.deb  Hash Sum mismatch", at + "c.deb  " + missing, at + "a.deb  " + missing,
+		},
+		at + "a.deb  " + missing + "; " + at + "b.deb  " + refused + " (and another file of this server)": {
+			at + "a.deb  " + missing, at + "b.deb  " + refused, at + "c.deb  Unable to connect to mirror.example:80:",
+		},
+		at + "a.deb  Hash Sum mismatch": {at + "a.deb  Hash Sum mismatch", at + "a.deb  Hash Sum mismatch "},
+	} {
+		if got := unfetched(&engine.Result{Stderr: []byte(strings.Join(lines, "\n"))}); got != want {
+			t.Errorf("it says %s\nwant %s", got, want)
+		}
+	}
+}
