@@ -18,7 +18,6 @@ type news struct {
 	mu      sync.Mutex
 	ends    []*alike      // failures and recoveries
 	changes []*kindChange // in the order of their first one
-	failing int           // resources that have failed and not recovered
 }
 
 // alike is one failure or recovery of several resources.
@@ -33,10 +32,9 @@ type alike struct {
 }
 
 // end adds the failure or recovery of a resource to those that are alike.
-func (n *news) end(new alike, failing int) {
+func (n *news) end(new alike) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.failing = failing
 	for _, a := range n.ends {
 		if a.what == new.what && a.retried == new.retried {
 			a.names = append(a.names, new.names...)
@@ -71,13 +69,6 @@ func spanText(least, most time.Duration) string {
 		return from
 	}
 	return from + " to " + to
-}
-
-// troubled reports whether a resource has failed and not recovered.
-func (n *news) troubled() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.failing > 0
 }
 
 // kindChange is what the resources of a kind have changed.
@@ -201,11 +192,11 @@ func (p *presenter) gather(r mgmt.Run) {
 		if failed && before == text {
 			what = p.style.paint(red, "failed again") + tryText(r)
 		}
-		p.news.end(alike{at: now, level: slog.LevelError, what: what, names: []string{r.Resource}, retried: r.Retry, least: r.RetryIn, most: r.RetryIn}, len(p.troubled))
+		p.news.end(alike{at: now, level: slog.LevelError, what: what, names: []string{r.Resource}, retried: r.Retry, least: r.RetryIn, most: r.RetryIn})
 		return
 	case failed:
 		delete(p.troubled, r.Resource)
-		p.news.end(alike{at: now, level: slog.LevelInfo, what: p.style.paint(green, "recovered"), names: []string{r.Resource}}, len(p.troubled))
+		p.news.end(alike{at: now, level: slog.LevelInfo, what: p.style.paint(green, "recovered"), names: []string{r.Resource}})
 	}
 	if word, lines := p.happened(r); word != "" {
 		p.news.change(r.Resource, word, func() (text string) {

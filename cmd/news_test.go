@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // seenLive returns what a presenter writes above its live area.
@@ -148,6 +149,30 @@ func TestFindingQ16TwoPackages(t *testing.T) {
 		"WARN at rest: 2 failed (1h0m0s after the start)\n"
 	if got != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", got, want)
+	}
+}
+
+// TestRestOfLiveArea: the live area rests with a graph at rest in which nothing fails, with -v and without. What has left the graph
+// fails no more, and does not recover when it is back.
+func TestRestOfLiveArea(t *testing.T) {
+	for _, f := range []*logFlags{{}, {verbose: true}} {
+		got := seenLive(f, func(p *presenter) {
+			p.ran(failedTry("exec[a]", "no", 0, time.Second))
+			p.converged(true, counts(engine.StateFailed, 1))
+			if p.resting.Load() {
+				t.Errorf("%+v: it rests though a resource is tried again", f)
+			}
+			p.converged(false, mgmt.Counts{})
+			p.swapped(mgmt.Swap{Removed: 1, Leaving: []reactor.Leaving{{Resource: "exec[a]"}}})
+			p.converged(true, mgmt.Counts{})
+			if !p.resting.Load() {
+				t.Errorf("%+v: it does not rest though nothing fails", f)
+			}
+			p.ran(mgmt.Run{Resource: "exec[a]", State: engine.StateOK})
+		})
+		if strings.Contains(got, "recovered") || strings.Contains(got, "no longer fails") {
+			t.Errorf("%+v shows\n%s", f, got)
+		}
 	}
 }
 

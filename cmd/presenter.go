@@ -36,11 +36,11 @@ type presenter struct {
 	level   *slog.LevelVar // of the log; a reload may set it
 	began   time.Time
 
-	troubled map[string]string // why resources have failed, by name; only Ran touches it
+	troubled map[string]string // why resources have failed, by name; only the observer touches it
 	watched  bool              // there is a live area; set before the engine runs
 	news     news              // for the person who looks at it
 	// resting is read by the goroutine of the live area.
-	resting atomic.Bool // the graph has converged
+	resting atomic.Bool // the graph has converged, and nothing has failed
 	stop    func()      // ends the live area
 	once    sync.Once
 }
@@ -87,6 +87,9 @@ func (p *presenter) swapped(s mgmt.Swap) {
 		}
 	}
 	p.say(slog.LevelInfo, one(swapText(s)), "graph in effect", attrs...)
+	for _, l := range s.Leaving {
+		delete(p.troubled, l.Resource)
+	}
 	named, more := control.LeavingOf(s.Leaving)
 	for _, l := range named {
 		p.say(slog.LevelInfo, one(p.style.name(visible(l.Resource))+" "+leavingText(l.Undone)), "resource left the graph",
@@ -242,7 +245,7 @@ func (p *presenter) paused(pause mgmt.Pause, on bool) {
 // The time is that since the program began, which is the start for a person who waits for
 // it.
 func (p *presenter) converged(yes bool, c mgmt.Counts) {
-	p.resting.Store(yes)
+	p.resting.Store(yes && c[engine.StateFailed] == 0)
 	if !yes {
 		p.say(slog.LevelDebug, one("something has happened"), "not converged")
 		return
@@ -365,7 +368,7 @@ func (p *presenter) live(ctx context.Context, e *mgmt.Engine) {
 		if n%gatherNews == 0 {
 			p.tellSome()
 		}
-		if p.resting.Load() && !p.news.troubled() {
+		if p.resting.Load() {
 			continue // the line says how
 		}
 		// An error means that the run is over, or about to be.
