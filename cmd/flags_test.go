@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 func TestSeconds(t *testing.T) {
@@ -37,6 +39,20 @@ func TestColored(t *testing.T) {
 	for word, want := range map[string]bool{"always": true, "never": false, "auto": false} {
 		if colored(choice{word: word}, &buf) != want {
 			t.Errorf("--color=%s off a terminal is %t", word, !want)
+		}
+	}
+}
+
+// TestNoColor: --no-color is --color=never, and takes the words of any switch.
+func TestNoColor(t *testing.T) {
+	for flags, want := range map[string]string{
+		"--no-color": "never", "--no-color=true": "never", "--no-color=false": "auto", "--color=always --no-color=0": "always", "--no-color=maybe": "",
+	} {
+		var c choice
+		cmd := &cobra.Command{}
+		colorFlag(cmd, &c)
+		if err := cmd.ParseFlags(strings.Fields(flags)); (err != nil) != (want == "") || err == nil && c.word != want {
+			t.Errorf("%s is the color %q, %v", flags, c.word, err)
 		}
 	}
 }

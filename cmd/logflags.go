@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +41,13 @@ func (f *logFlags) flags(cmd *cobra.Command) {
 // colorFlag adds the flags for colors.
 func colorFlag(cmd *cobra.Command, c *choice) {
 	bind(cmd, "color", c)
-	cmd.Flags().BoolFunc("no-color", "", func(string) error { return cmd.Flags().Set("color", "never") })
+	cmd.Flags().BoolFunc("no-color", "", func(text string) error {
+		never, err := strconv.ParseBool(text)
+		if err != nil || !never {
+			return err
+		}
+		return cmd.Flags().Set("color", "never")
+	})
 	_ = cmd.Flags().MarkHidden("no-color") // the usage of --color tells of it
 }
 
