@@ -19,14 +19,15 @@ type hearing struct {
 const hearFor = 2 * time.Second
 
 // hasHeard reports whether the loop has, or is sure to get, the news of all that has happened before the graph came to rest. Else it
-// turns once more when it has.
+// turns once more when it may have. The host is asked once at a time.
 func (l *loop) hasHeard() bool {
 	host, ok := l.r.opt.Host.(engine.HearingHost)
-	h := &l.hearing
-	if !ok || h.heard.Load() == h.stirs {
+	h, stirs := &l.hearing, l.hearing.stirs
+	heard := h.heard.Load()
+	if !ok || heard == stirs {
 		return true
 	}
-	if stirs := h.stirs; h.asked != stirs {
+	if h.asked == heard {
 		h.asked = stirs
 		l.r.enders.Go(func() {
 			ctx, cancel := engine.WithTimeout(l.r.ctx, l.r.opt.Clock, hearFor, nil)

@@ -2,6 +2,7 @@ package reactor_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,4 +45,36 @@ func TestConvergedHasHeard(t *testing.T) {
 			t.Errorf("it is at rest after %d runs of the reader", n)
 		}
 	})
+}
+
+// hesitant is a host that takes long to tell: a second call that comes a millisecond after the first ends with it.
+type hesitant struct {
+	*simulate.Host
+	calls atomic.Int32
+}
+
+func (h *hesitant) Hear(context.Context) {
+	time.Sleep(time.Second - time.Duration(h.calls.Add(1)-1)*time.Millisecond)
+}
+
+// TestHearsInTurn: what happens while the host is asked is asked for, too, and the graph comes to rest.
+func TestHearsInTurn(t *testing.T) {
+	for range 20 {
+		bubble(t, func(t *testing.T) {
+			h := &hesitant{Host: simulate.NewHost()}
+			rg := newRig(t, reactor.Options{Host: h})
+			defer rg.close()
+			f := &fake{w: newWorld(), check: func(_ context.Context, f *fake, apply bool) (bool, error) {
+				f.init.Change(engine.Change{Field: "x"})
+				return false, nil
+			}}
+			rg.swap(newDecl(t).add("f", f))
+			time.Sleep(time.Millisecond)
+			f.init.Event()
+			rg.rest()
+			if n := h.calls.Load(); n != 2 {
+				t.Errorf("the host was asked %d times", n)
+			}
+		})
+	}
 }
