@@ -342,6 +342,23 @@ resources:
 	}
 }
 
+// TestFindingL1OldStateBelowALook: a folder that would purge, and only looks, keeps nothing from coming back.
+func TestFindingL1OldStateBelowALook(t *testing.T) {
+	root, options := t.TempDir(), mgmt.Options{State: mgmt.StateIn(t.TempDir()), ConvergedExit: true}
+	if err := os.WriteFile(root+"/a", []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{`/a, content: ours, meta: {reverse: true}`, `/, purge: true, recurse: true, meta: {drift: report}`} {
+		e, f := from(t, "graph: g\nresources: {file: [{name: "+root+file+"}]}", options)
+		if err := e.Run(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if text, err := os.ReadFile(root + "/a"); err != nil || string(text) != "old" {
+		t.Errorf("the file is %q, %v", text, err)
+	}
+}
+
 // TestFindingL1NoPlace: a file whose content is not known yet makes no folder for others.
 func TestFindingL1NoPlace(t *testing.T) {
 	root := t.TempDir()

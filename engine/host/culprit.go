@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -26,6 +27,9 @@ type actor struct {
 	proc int             // its folder in /proc, which is of no other process; 0 before it was read, and where it had ended
 	read *engine.Culprit // nil before it was read
 	uid  uint32          // of read
+
+	looked time.Time // when heldUp was found out
+	heldUp bool
 }
 
 func newActor(pid, fd int) *actor {

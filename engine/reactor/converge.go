@@ -15,7 +15,8 @@ type hearing struct {
 	heard atomic.Uint64 // of stirs, when that had ended which the host was asked for last
 }
 
-// hearFor is how long the host may take. It takes longer where a file system does not answer, and would converge no graph then.
+// hearFor is how long the host may take, and a resource that leaves. Where a file system does not answer, or a method does not return, that
+// keeps no graph from converging.
 const hearFor = 2 * time.Second
 
 // hasHeard reports whether the loop has, or is sure to get, the news of all that has happened before the graph came to rest. Else it
@@ -55,10 +56,14 @@ func (l *loop) stir() {
 // settle looks whether the graph has converged: law 12. It is called after each
 // turn of the loop and costs a constant unless it has.
 func (l *loop) settle() {
-	if l.converged || l.generation == 0 || !l.m.AtRest() || l.r.busy.Load() > 0 || l.r.shares.ends.Load() > 0 || l.r.departing.Load() > 0 {
+	if l.converged || l.generation == 0 || !l.m.AtRest() || l.r.busy.Load() > 0 || l.r.shares.ends.Load() > 0 {
 		return
 	}
-	if left := l.stirred + int64(l.r.opt.Quiet) - l.r.now(); left > 0 {
+	quiet := l.r.opt.Quiet
+	if l.r.departing.Load() > 0 { // they may have news for others, such as a path that is free
+		quiet = max(quiet, hearFor)
+	}
+	if left := l.stirred + int64(quiet) - l.r.now(); left > 0 {
 		l.lookAgain(time.Duration(left))
 		return
 	}

@@ -78,3 +78,23 @@ func TestHearsInTurn(t *testing.T) {
 		})
 	}
 }
+
+// TestLeavingDoesNotReturn: what leaves and does not return keeps the rest of the graph from no rest.
+func TestLeavingDoesNotReturn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{})
+		defer rg.close()
+		release := make(chan struct{})
+		defer close(release)
+		stuck := &fake{w: w, watch: func(_ context.Context, f *fake) error {
+			f.init.Running()
+			<-release
+			return nil
+		}}
+		rg.swap(newDecl(t).add("stays", &fake{w: w}).add("stuck", stuck))
+		rg.rest()
+		rg.swap(newDecl(t).add("stays", &fake{w: w}))
+		rg.rest()
+	})
+}

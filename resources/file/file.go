@@ -322,7 +322,7 @@ func (r *Res) tell(path string) {
 		s.SayMode(path, 1)
 		s.SayMode(r.told, -1)
 	}
-	if r.Purge {
+	if m := r.MetaParams(); r.Purge && m.Drift != engine.DriftReport && (m.Noop == nil || !*m.Noop) {
 		s.SayPurge(path, 1)
 		s.SayPurge(r.told, -1)
 	}
