@@ -25,6 +25,10 @@ func (e *lostError) Unwrap() error { return e.why }
 // The store of this host in it, if that is where the objects are, is written again by itself.
 func (f *stateFolder) held(w engine.World, log *slog.Logger, lost func(error)) statedir.Folder {
 	told := false
+	var renew func() error
+	if kept, ok := w.(interface{ Keep() error }); ok {
+		renew = kept.Keep
+	}
 	return statedir.Held(f.dir, func() (again bool, err error) {
 		again, err = f.hold()
 		if taken, ok := errors.AsType[*lostError](err); ok && !told {
@@ -32,11 +36,8 @@ func (f *stateFolder) held(w engine.World, log *slog.Logger, lost func(error)) s
 			log.Error("THE STATE FOLDER IS NOT OURS ANY MORE: "+taken.Error(), "path", f.dir)
 			lost(taken)
 		}
-		if kept, ok := w.(interface{ Keep() error }); ok && err == nil {
-			err = kept.Keep()
-		}
 		return again, err
-	}, worldFile)
+	}, renew, worldFile)
 }
 
 // hold returns no error while the lock is the one at its path, and takes the folder anew where it is not.

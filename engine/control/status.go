@@ -181,7 +181,7 @@ func (s *Status) Code() int {
 	code := s.Rest().Code()
 	switch {
 	case s.StateLost.Bad() && code == 5: // not at rest yet
-		return 4
+		code = 4
 	case s.StateLost.Bad():
 		code |= 4
 	}

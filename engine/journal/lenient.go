@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -26,8 +27,14 @@ type Lenient struct {
 	mu      sync.Mutex
 	pending map[pendingKey][]byte // nil value: to be deleted
 	tried   time.Time             // when it was last tried to write that
-	since   time.Time             // of the first pending one,
-	why     error                 // and why it could not be written
+
+	debt atomic.Pointer[debt] // written under mu; nil where nothing is pending
+}
+
+// debt is since when records are pending, and why.
+type debt struct {
+	since time.Time
+	why   error
 }
 
 type pendingKey struct{ table, key string }
@@ -76,14 +83,12 @@ func (l *Lenient) owes() bool {
 	return len(l.pending) > 0
 }
 
-// Owed returns since when records are pending, and why; zero and nil where none is.
+// Owed returns since when records are pending, and why; zero and nil where none is. It does not wait for a write that goes on.
 func (l *Lenient) Owed() (since time.Time, why error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.pending) == 0 {
-		return time.Time{}, nil
+	if d := l.debt.Load(); d != nil {
+		return d.since, d.why
 	}
-	return l.since, l.why
+	return time.Time{}, nil
 }
 
 // owe keeps writes for later. The error is why, the first time.
@@ -93,7 +98,7 @@ func (l *Lenient) owe(writes []engine.Write, why error) {
 	if len(l.pending) == 0 {
 		l.pending, l.tried = map[pendingKey][]byte{}, l.now()
 		if why != nil {
-			l.since, l.why = l.tried, why
+			l.debt.Store(&debt{l.tried, why})
 			l.log.Warn("THE STATE FOLDER CANNOT BE WRITTEN ANY MORE: what is pending and the history are lost if the program ends before there is room again",
 				slog.Any("error", why))
 		}
@@ -128,6 +133,7 @@ func (l *Lenient) pay(ctx context.Context, atOnce bool) error {
 			delete(l.pending, k)
 		}
 	}
+	l.debt.Store(nil)
 	l.log.Info("the state folder can be written again", slog.Int("records", len(keys)))
 	return nil
 }

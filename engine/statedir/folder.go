@@ -23,8 +23,9 @@ type Folder interface {
 
 	// hold takes the folder again where it was removed or replaced. again says that it was. With an error it is not ours.
 	hold() (again bool, err error)
-	// others are the names of files in the folder that the caller looks after.
+	// others are the names of files in the folder that the caller looks after, and renew writes again those that were removed.
 	others() []string
+	renew() error
 	// journal opens the journal for a run that alters.
 	journal(*slog.Logger) (keeper, error)
 	// keep looks after the folder of a Dir until its Close.
@@ -77,12 +78,12 @@ func In(path string) Folder {
 
 // Held returns the folder of a path that its caller has taken for itself, as by a lock. hold takes it again where it was removed or replaced, and reports whether
 // it was; it is called about once a second while a run has the folder, and nothing is written anew while it returns an error. others are the names of files
-// in the folder that the caller writes again itself. It is nil for an empty path.
-func Held(path string, hold func() (again bool, err error), others ...string) Folder {
+// in the folder that the caller writes again itself, by renew, which is called as often and nil for nothing. It is nil for an empty path.
+func Held(path string, hold func() (again bool, err error), renew func() error, others ...string) Folder {
 	if path == "" {
 		return nil
 	}
-	return folder{path, hold, others}
+	return folder{path, hold, renew, others}
 }
 
 // PathOf returns the path of a folder, empty for none.
@@ -96,6 +97,7 @@ func PathOf(f Folder) string {
 type folder struct {
 	path string
 	held func() (again bool, err error) // nil where nobody else has to do with it
+	anew func() error                   // nil for nothing
 	kept []string
 }
 
@@ -112,6 +114,13 @@ func (f folder) hold() (again bool, err error) {
 		again, err = true, os.MkdirAll(f.path, 0o700)
 	}
 	return again && err == nil, err
+}
+
+func (f folder) renew() error {
+	if f.anew == nil {
+		return nil
+	}
+	return f.anew()
 }
 
 func (f folder) Abs() (Folder, error) {

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -69,6 +70,31 @@ func withoutRoomFor(t *testing.T, path string) {
 	}
 	if got := k.copied(); got != "k" {
 		t.Errorf("there is %.200s", got)
+	}
+	k.end(f)
+}
+
+// TestFindingQ10OddPlaces: what is no file in the place of one holds nobody up, and what others have left for a new file lets nobody read it.
+func TestFindingQ10OddPlaces(t *testing.T) {
+	f := In(filepath.Join(t.TempDir(), "state"))
+	k := openKept(t, f)
+	k.fill()
+	vars := filepath.Join(k.Path, "vars", "a", "b")
+	for _, err := range []error{
+		os.RemoveAll(k.Path), os.MkdirAll(vars, 0o700), syscall.Mkfifo(filepath.Join(k.Path, "age.key"), 0o600),
+		os.WriteFile(filepath.Join(vars, "password.new"), []byte("old"), 0o644),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.look()
+	if l := k.Loss(); l == nil || !slices.Equal(l.Other, []string{"age.key"}) || l.Err != nil {
+		t.Errorf("it says %+v", l)
+	}
+	delete(k.files, "age.key")
+	if got := k.copied(); got != "k" {
+		t.Errorf("there is %s", got)
 	}
 	k.end(f)
 }

@@ -39,8 +39,12 @@ type heldFile struct {
 func (h *heldFiles) look() {
 	found := map[string]bool{}
 	h.over = false
-	_ = filepath.WalkDir(h.dir, func(p string, e fs.DirEntry, err error) error { // what can't be read is not held
-		rel, bad := filepath.Rel(h.dir, p)
+	dir, err := filepath.EvalSymlinks(h.dir) // the folder itself may be a link, which is not walked through
+	if err != nil {
+		dir = h.dir
+	}
+	_ = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error { // what can't be read is not held
+		rel, bad := filepath.Rel(dir, p)
 		switch {
 		case err != nil || bad != nil:
 			return nil
@@ -97,9 +101,9 @@ func (h *heldFiles) hold(rel string, e fs.DirEntry) {
 	h.files[rel] = &heldFile{f: f, info: info}
 }
 
-// restore writes the files again that are not there. lost are those that can't be, as they were emptied before. other are those in whose place the
-// folder has other files now. The error is of the machine, as a full disk is, and a later call may have none.
-func (h *heldFiles) restore() (lost, other []string, err error) {
+// restore writes the files again that are not there; moved says that the folder is another one. lost are those that can't be, as they were emptied before.
+// other are those in whose place the folder has other files now. The error is of the machine, as a full disk is, and a later call may have none.
+func (h *heldFiles) restore(moved bool) (lost, other []string, err error) {
 	root, err := os.OpenRoot(h.dir)
 	if err != nil {
 		return nil, nil, err
@@ -109,13 +113,14 @@ func (h *heldFiles) restore() (lost, other []string, err error) {
 		switch e := h.files[rel].restore(root, rel); {
 		case errors.Is(e, errEmptied):
 			lost = append(lost, filepath.ToSlash(rel))
+		case errors.Is(e, errOther) && rel == inEffectFile: // its keeper has written it
 		case errors.Is(e, errOther):
 			other = append(other, filepath.ToSlash(rel))
 		default:
 			err = errors.Join(err, e)
 		}
 	}
-	if h.over {
+	if h.over && moved {
 		lost = append(lost, "...")
 	}
 	return lost, other, err
@@ -134,7 +139,14 @@ func (f *heldFile) restore(root *os.Root, rel string) error {
 		return err
 	}
 	text := io.NewSectionReader(f.f, 0, now.Size())
-	if there, err := root.Open(rel); err == nil {
+	switch st, err := root.Lstat(rel); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case !st.Mode().IsRegular():
+		return errOther
+	}
+	if there, err := root.OpenFile(rel, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0); err == nil {
 		defer there.Close()
 		if equal(text, there) {
 			return nil
@@ -148,12 +160,15 @@ func (f *heldFile) restore(root *os.Root, rel string) error {
 		return err
 	}
 	fresh := rel + ".new"
-	to, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|unix.O_NOFOLLOW, now.Mode().Perm())
+	if err := root.Remove(fresh); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	to, err := root.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // nobody else's, who could read it
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(to, text)
-	if err = errors.Join(err, to.Sync(), to.Close()); err == nil {
+	if err = errors.Join(err, to.Chmod(now.Mode().Perm()), to.Sync(), to.Close()); err == nil {
 		err = root.Link(fresh, rel)
 	}
 	if errors.Is(err, fs.ErrExist) { // its owner was quicker

@@ -46,7 +46,7 @@ type keeping struct {
 
 // keep looks after the folder until Close.
 func (d *Dir) keep(j keeper, l *journal.Lenient) {
-	except := append([]string{journalFile, inEffectFile, declaredFile, ledgerFile}, d.o.Folder.others()...)
+	except := append([]string{journalFile, declaredFile, ledgerFile}, d.o.Folder.others()...)
 	d.keeping = &keeping{journal: j, lenient: l, files: heldFiles{dir: d.Path, except: except, files: map[string]*heldFile{}}}
 	d.keeping.at, _ = os.Stat(d.Path) // else the first look finds another one, and alters nothing
 	d.keeping.files.look()
@@ -69,33 +69,39 @@ func (d *Dir) keep(j keeper, l *journal.Lenient) {
 func (d *Dir) look() {
 	k := d.keeping
 	again, err := d.o.Folder.hold()
+	moved := false // the folder is another one
 	if err == nil {
 		now, e := os.Stat(d.Path)
 		if err = e; e == nil && (k.at == nil || !os.SameFile(k.at, now)) {
-			again, k.at = true, now
+			again, moved, k.at = true, true, now
 		}
 	}
 	ours := err == nil
 	if ours {
-		moved, e := k.journal.Keep(context.Background())
-		again, err = again || moved, e
+		anew, e := k.journal.Keep(context.Background())
+		again, err = again || anew, errors.Join(e, d.o.Folder.renew())
 	}
 	var lost, other []string
 	switch {
 	case ours && (again || k.owes && k.tries.Due(d.o.Clock.Now())): // also where there is no room for the journal
 		var e error
-		lost, other, e = k.files.restore()
 		k.mu.Lock()
 		renew := slices.Clone(k.renew)
 		k.mu.Unlock()
 		for _, f := range renew {
 			e = errors.Join(e, f())
 		}
+		if again && !moved {
+			k.files.look() // what its owner has replaced since the last look is as he wants it
+		}
+		var bad error
+		lost, other, bad = k.files.restore(moved)
+		e = errors.Join(e, bad)
 		k.owes, k.tries, err = e != nil, k.tries.After(d.o.Clock.Now(), boltfile.Classify(e)), errors.Join(err, e)
 		k.bad = e
 	case k.owes:
 		err = errors.Join(err, k.bad)
-	case err == nil:
+	case ours:
 		k.files.look()
 	}
 	k.tell(d, again, lost, other, err)
@@ -103,12 +109,15 @@ func (d *Dir) look() {
 
 // tell notes what was lost, and logs it once.
 func (k *keeping) tell(d *Dir, again bool, lost, other []string, err error) {
+	if k.loss != nil { // it is written here alone
+		lost = k.files.missing(union(k.loss.Lost, lost))
+	}
 	k.mu.Lock()
 	if k.loss == nil && (again || err != nil) {
 		k.loss = &Loss{Since: d.o.Clock.Now()}
 	}
 	if k.loss != nil {
-		k.loss.Lost = k.files.missing(union(k.loss.Lost, lost))
+		k.loss.Lost = lost
 		k.loss.Other, k.loss.Err = union(k.loss.Other, other), err
 	}
 	k.mu.Unlock()
@@ -120,10 +129,13 @@ func (k *keeping) tell(d *Dir, again bool, lost, other []string, err error) {
 		attrs = append(attrs, slog.String("other", strings.Join(other, " ")))
 	}
 	switch {
+	case err == nil && again:
+		k.told = ""
+		d.o.Log.Error("THE STATE FOLDER WAS REMOVED OR REPLACED WHILE IT IS IN USE, and is written anew with all that this program has of it", attrs...)
+	case err == nil && k.told != "":
+		k.told = ""
+		d.o.Log.Info("the state folder is written anew now", attrs...)
 	case err == nil:
-		if k.told = ""; again {
-			d.o.Log.Error("THE STATE FOLDER WAS REMOVED OR REPLACED WHILE IT IS IN USE, and is written anew with all that this program has of it", attrs...)
-		}
 	case err.Error() != k.told:
 		k.told = err.Error()
 		d.o.Log.Error("THE STATE FOLDER WAS REMOVED, REPLACED OR SHUT WHILE IT IS IN USE, and can't be written anew: what was kept there is lost when the program ends, unless that is mended before",

@@ -254,7 +254,7 @@ func TestFindingQ10Lost(t *testing.T) {
 func TestFindingQ10NotOurs(t *testing.T) {
 	var bad error
 	path := filepath.Join(t.TempDir(), "state")
-	f := Held(path, func() (bool, error) { return bad == nil && os.MkdirAll(path, 0o700) != nil, bad }, "world.db")
+	f := Held(path, func() (bool, error) { return bad == nil && os.MkdirAll(path, 0o700) != nil, bad }, nil, "world.db")
 	k := openKept(t, f)
 	world := filepath.Join(path, "world.db")
 	if err := os.WriteFile(world, []byte("objects"), 0o600); err != nil {
@@ -299,5 +299,62 @@ func TestFindingQ10AtTheEnd(t *testing.T) {
 	if err := os.RemoveAll(k.Path); err != nil {
 		t.Fatal(err)
 	}
+	k.end(f)
+}
+
+// TestFindingQ10Linked: the folder may be a link to another one.
+func TestFindingQ10Linked(t *testing.T) {
+	base := t.TempDir()
+	if err := errors.Join(os.Mkdir(base+"/real", 0o700), os.Symlink("real", base+"/state")); err != nil {
+		t.Fatal(err)
+	}
+	f := In(base + "/state")
+	k := openKept(t, f)
+	k.fill()
+	if err := removeIn(base+"/real", func(string) bool { return true }); err != nil {
+		t.Fatal(err)
+	}
+	k.look()
+	if got := k.copied(); got != "k" {
+		t.Errorf("there is %s", got)
+	}
+	k.end(f)
+}
+
+// TestFindingQ10StoreOfTheCaller: a file of the caller that can't be written again keeps nothing else from it.
+func TestFindingQ10StoreOfTheCaller(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state")
+	var bad error
+	f := Held(path, func() (bool, error) { return false, os.MkdirAll(path, 0o700) }, func() error { return bad }, "world.db")
+	k := openKept(t, f)
+	k.fill()
+	bad = errors.New("another file is in the place of world.db")
+	if err := os.RemoveAll(path); err != nil {
+		t.Fatal(err)
+	}
+	k.look()
+	if got := k.copied(); got != "k" {
+		t.Errorf("there is %s", got)
+	}
+	if l := k.Loss(); l == nil || !errors.Is(l.Err, bad) {
+		t.Errorf("it says %+v", l)
+	}
+	k.end(f)
+}
+
+// TestFindingQ10InEffectBefore: the names of an earlier run are there for the next one, also where this run has put no graph into effect.
+func TestFindingQ10InEffectBefore(t *testing.T) {
+	f := In(filepath.Join(t.TempDir(), "state"))
+	k := openKept(t, f)
+	k.fill()
+	if err := k.Close(); err != nil {
+		t.Fatal(err)
+	}
+	k = openKept(t, f)
+	k.look()
+	if err := os.RemoveAll(k.Path); err != nil {
+		t.Fatal(err)
+	}
+	k.look()
 	k.end(f)
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // Below compactFrom bytes it is not worth it to make a file smaller; with more than
@@ -66,7 +68,7 @@ func (p Place) Compact(f *File) error {
 // so of that one; old is nil where there is none. The new file gets its name when it is
 // complete and on the disk. The maker of one holds the lock of the fresh name.
 func (p Place) Replace(may func(old os.FileInfo) bool, fill func(*File) error) error {
-	f, err := OpenLocked(p.Fresh(), os.O_CREATE)
+	f, err := OpenLocked(p.Fresh(), os.O_CREATE|unix.O_NOFOLLOW)
 	if err != nil {
 		return err
 	}
