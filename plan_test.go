@@ -359,6 +359,66 @@ func TestFindingL1OldStateBelowALook(t *testing.T) {
 	}
 }
 
+// TestFindingL1OldStateBehindALink: what comes back by way of a link is seen by one who has looked where the link leads.
+func TestFindingL1OldStateBehindALink(t *testing.T) {
+	root := t.TempDir()
+	options := mgmt.Options{State: mgmt.StateIn(t.TempDir()), ConvergedExit: true}
+	for _, err := range []error{os.Mkdir(root+"/dir", 0o755), os.WriteFile(root+"/dir/z", []byte("old"), 0o600), os.Symlink("dir", root+"/link")} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	graph := func(rest string) string {
+		return strings.ReplaceAll("graph: g\nresources:\n  file:\n  - {name: ROOT/copy, source: ROOT/dir/z}\n"+rest, "ROOT", root)
+	}
+	e, f := from(t, graph("  - {name: ROOT/link/z, content: ours, meta: {reverse: true}}\n"), options)
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	e, f = from(t, graph(""), options)
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		if s.State != engine.StateWouldChange {
+			t.Errorf("%s is %s", s.Resource, s.State)
+		}
+	}
+}
+
+// TestFindingL1UnknownInAPlannedFolder: a copy of a folder that is to be made is unknown where something in it is.
+func TestFindingL1UnknownInAPlannedFolder(t *testing.T) {
+	root := t.TempDir()
+	options := mgmt.Options{State: mgmt.StateIn(t.TempDir()), ConvergedExit: true}
+	graph := strings.ReplaceAll(`
+graph: g
+resources:
+  exec: [{name: says, cmd: "echo x"}]
+  file:
+  - {name: ROOT/one/}
+  - {name: ROOT/one/b, recv: {content: "exec[says].output"}}
+  - {name: ROOT/copy/, source: ROOT/one/, recurse: true}
+`, "ROOT", root)
+	e, f := from(t, graph, options)
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(root + "/one"); err != nil {
+		t.Fatal(err)
+	}
+	e, f = from(t, graph, options)
+	plan, err := e.Plan(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range plan.Steps {
+		if strings.HasSuffix(s.Resource, "/copy/]") && s.State != engine.StateUnknown {
+			t.Errorf("%s is %s: %v", s.Resource, s.State, s.Changes)
+		}
+	}
+}
+
 // TestFindingL1NoPlace: a file whose content is not known yet makes no folder for others.
 func TestFindingL1NoPlace(t *testing.T) {
 	root := t.TempDir()

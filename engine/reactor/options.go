@@ -110,6 +110,9 @@ type Layer interface {
 	Looked(path string) []Looker
 	// Doubt adds a resource of which it is unknown what it would do, and returns who has looked at its paths before. It is called as Lay is.
 	Doubt(r engine.Res) (before []Looker)
+	// Late returns, by the resource of an effect, who has looked before at where links lead from its paths. It is called on the loop when all is
+	// at rest, and reads links.
+	Late() map[string][]Looker
 	// Plans reports whether an effect makes a thing.
 	Plans(kind, name string) bool
 }

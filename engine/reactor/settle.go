@@ -3,6 +3,7 @@ package reactor
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -188,8 +189,14 @@ type outdated struct{ v, by *vertex }
 // lookAnew has such vertices run again when all else is at rest, as a run would by the events of their Watches. One whose own effect is
 // laid would change in any case, and one that has undone all rests then.
 func (l *loop) lookAnew() {
-	if len(l.outdated) == 0 || !l.m.AtRest() {
+	if l.r.opt.Layer == nil || !l.m.AtRest() {
 		return
+	}
+	late := l.r.opt.Layer.Late()
+	for _, id := range slices.Sorted(maps.Keys(late)) {
+		if by := l.names.find(id); by != nil {
+			l.outdate(late[id], by)
+		}
 	}
 	for _, o := range l.outdated {
 		if o.v.run.laid == notLaid && !o.v.membership.gone && !(o.v.past.last == engine.StateOK && o.v.once && o.v.undone()) {

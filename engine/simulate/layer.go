@@ -30,11 +30,12 @@ type Layer struct {
 	shadow *os.File   // the folder; nil until it is needed
 	dir    string     // its path
 	laid   map[string][]*effect
-	below  map[string]int  // by folder, how many paths of laid are below it
-	whole  map[string]bool // the folders that were copied with all that is in them
-	things map[string]bool // by kind and name, or another key of that kind: will be there
-	news   []*effect       // whose paths may lead elsewhere by links; see follow
-	links  map[string]bool // the paths at which effects have made links
+	below  map[string]int      // by folder, how many paths of laid are below it
+	whole  map[string]bool     // the folders that were copied with all that is in them
+	things map[string]bool     // by kind and name, or another key of that kind: will be there
+	news   []*effect           // whose paths may lead elsewhere by links; see follow
+	links  map[string]bool     // the paths at which effects have made links
+	late   map[string][]Looker // by resource, who has looked where links lead from its paths before that was known
 	count  int
 
 	looked map[string]map[Looker]bool // by path, who has looked at it; true with all that is in the folder
@@ -49,7 +50,7 @@ type Looker = interface {
 
 // NewLayer returns a layer above the paths of a machine. It makes no folder before it needs one. The context bounds all its work.
 func NewLayer(ctx context.Context, base safepath.Walker) *Layer {
-	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, below: map[string]int{}, whole: map[string]bool{}, things: map[string]bool{}, links: map[string]bool{}, looked: map[string]map[Looker]bool{}, under: map[string]int{}}
+	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, below: map[string]int{}, whole: map[string]bool{}, things: map[string]bool{}, links: map[string]bool{}, late: map[string][]Looker{}, looked: map[string]map[Looker]bool{}, under: map[string]int{}}
 }
 
 // Close removes the folder of the layer.
@@ -123,6 +124,16 @@ func (l *Layer) Looked(p string) []Looker {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.outdated(path.Clean("/"+p), nil)
+}
+
+// Late returns, by the resource that was laid, who has looked before at where links lead from its paths. Each is told once.
+func (l *Layer) Late() map[string][]Looker {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.follow()
+	late := l.late
+	l.late = map[string][]Looker{}
+	return late
 }
 
 // Plans reports whether a resource that was laid makes a thing, such as a user, by its name or by its number.
@@ -208,6 +219,9 @@ func (l *Layer) follow() {
 		}
 		if at != e.path {
 			l.put(at, e)
+			if list := l.outdated(at, l.late[e.id]); len(list) > 0 {
+				l.late[e.id] = list
+			}
 		}
 	}
 	l.news = nil
@@ -244,6 +258,9 @@ func (l *Layer) root(p string, r safepath.Reach, by Looker) (int, bool, error) {
 		}
 	}
 	over, all, err := l.covered(p)
+	if all && err == nil && r == safepath.Content {
+		err = l.untoldBelow(p)
+	}
 	if all || over && !whole || err != nil {
 		return l.fd(), over, err
 	}

@@ -368,13 +368,16 @@ func (s *Shared) count(of map[string]int, path string, by int) {
 	}
 }
 
-// IsPurged reports whether a resource purges a folder above a path.
+// IsPurged reports whether a resource purges a folder above a path, and no resource has the path.
 func (s *Shared) IsPurged(path string) bool {
 	if s == nil {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.managed[path] > 0 {
+		return false
+	}
 	for root := range s.purges {
 		if strings.HasPrefix(path, root) && path != root {
 			return true
