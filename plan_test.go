@@ -419,6 +419,32 @@ resources:
 	}
 }
 
+// TestFindingL1OldStateThatOthersEdit: what another resource edits below a purged folder does not go, so its old state comes back.
+func TestFindingL1OldStateThatOthersEdit(t *testing.T) {
+	root, options := t.TempDir(), mgmt.Options{State: mgmt.StateIn(t.TempDir()), ConvergedExit: true}
+	for _, err := range []error{os.Mkdir(root+"/d", 0o755), os.WriteFile(root+"/d/f", []byte("old\n"), 0o640)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	graph := strings.ReplaceAll(`
+graph: g
+resources:
+  line: [{name: z, file: ROOT/d/f, content: z}]
+  file:
+  - {name: ROOT/d/, purge: true, recurse: true}
+`, "ROOT", root)
+	for _, more := range []string{"  - {name: " + root + `/d/f, mode: "0600", meta: {reverse: true}}`, ""} {
+		e, f := from(t, graph+more, options)
+		if err := e.Run(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, err := os.Stat(root + "/d/f"); err != nil || st.Mode() != 0o640 {
+		t.Errorf("the file is %v, %v", st, err)
+	}
+}
+
 // TestFindingL1NoPlace: a file whose content is not known yet makes no folder for others.
 func TestFindingL1NoPlace(t *testing.T) {
 	root := t.TempDir()
