@@ -12,7 +12,7 @@ const (
 	// createdTime does so where it has created the name: it may set rights by it, or give the file another name, and on a busy
 	// machine it waits for a processor in between.
 	createdTime = 30 * time.Millisecond
-	// processTime is how long the end of a process is awaited after its last step, or after it was seen to wait for a processor or a disk.
+	// processTime is how long the end of a process is awaited after its last step.
 	processTime = 100 * time.Millisecond
 	// longestPassage is the bound for all of it, so that a writer who never closes gains nothing.
 	longestPassage = 2 * time.Second

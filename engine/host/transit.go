@@ -145,9 +145,6 @@ func (h *hub) ripen() {
 	now := h.clock.Now()
 	for len(h.transits.order) > 0 && !h.transits.order[0].when.After(now) {
 		t := h.transits.order[0]
-		if t.by != nil && h.isHeldUp(t.by, now) {
-			t.until = now.Add(processTime)
-		}
 		if due := t.due(); due.After(now) {
 			t.when = due
 			queue.Fix(&h.transits.order, 0)
@@ -156,14 +153,6 @@ func (h *hub) ripen() {
 		h.arrive(t, false)
 	}
 	h.wind()
-}
-
-// isHeldUp asks each process once at a time.
-func (h *hub) isHeldUp(by *actor, now time.Time) bool {
-	if !by.looked.Equal(now) {
-		by.looked, by.heldUp = now, by.isHeldUp()
-	}
-	return by.heldUp
 }
 
 // writing implements Host.Writing. Where nothing has happened that was not served, it does not wait for the hub's goroutine.
