@@ -55,7 +55,7 @@ func lookAtFailed(ctx context.Context, vs []*vertex, outs []engine.Outcome) {
 		if outs[i].Err != nil && v.noop && v.abil.Readable && ctx.Err() == nil {
 			v.run.job.absent = absent(ctx, v.Res)
 			if v.place(ctx) != nil {
-				v.run.job.absent, v.run.job.placeless = false, true
+				v.run.job.placeless = true
 			}
 		}
 	}
@@ -68,6 +68,17 @@ func (v *vertex) place(ctx context.Context) error {
 		return nil
 	}
 	return lifecycle.Call("Place", func() error { return p.Place(ctx) })
+}
+
+// mayBeBrought reports whether a vertex above v may bring the place of its thing when it runs, as a package brings folders. A command is not
+// counted on, and what others do with paths is seen.
+func (l *loop) mayBeBrought(v *vertex) bool {
+	for slot := range l.m.Ancestors(v.slot) {
+		if up := l.bySlot[slot]; undecided(up.past.last) && up.abil.Readable && !l.looksAtPaths(up) && !l.idleFor(up, v) {
+			return true
+		}
+	}
+	return false
 }
 
 // absent reports whether the thing of a resource is surely not there, and is to be.

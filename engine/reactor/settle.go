@@ -114,6 +114,7 @@ func (v *vertex) judge(o outcome) engine.State {
 // what is not there will be made.
 func (l *loop) judgeNoop(v *vertex, run *Run) {
 	up := ""
+	v.run.job.placeless = v.run.job.placeless && !l.mayBeBrought(v)
 	switch {
 	case run.State == engine.StateFailed:
 		up = cmp.Or(v.run.job.unread, unreadIn(v.run.job.out.err), l.openAbove(v, l.looksAtPaths(v) && !v.run.untold()))
@@ -130,7 +131,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		if v.past.until != "" {
 			v.past.own().until = ""
 		}
-	case v.run.job.absent && run.State == engine.StateFailed:
+	case v.run.job.absent && !v.run.job.placeless && run.State == engine.StateFailed:
 		run.State = engine.StateWouldChange
 		l.awaits(v, up) // what it is made of
 		v.reports(append(v.reported(), v.wired().Unknown()...))

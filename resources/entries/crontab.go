@@ -302,9 +302,6 @@ func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (
 	if err != nil {
 		return nil, err
 	}
-	if res.ExitCode != 0 {
-		engine.Untold(rt.Host)
-	}
 	said := strings.TrimSpace(string(res.Stderr))
 	switch {
 	case res.ExitCode != 0 && strings.Contains(said, "no crontab for"):
@@ -312,6 +309,7 @@ func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (
 	case res.ExitCode != 0 && strings.Contains(said, "unknown") && engine.Plans(rt.Host, "user", user):
 		return &crontab.File{}, nil // of a user that a plan makes
 	case res.ExitCode != 0:
+		engine.Untold(rt.Host)
 		return nil, fmt.Errorf("the crontab of %s can't be read: %s -l has ended with %d: %s", user, c.program, res.ExitCode, said)
 	case res.Truncated:
 		return nil, fmt.Errorf("the crontab of %s is not read: %w", user, &textpart.TooLargeError{Max: textfile.MaxText})
