@@ -133,6 +133,21 @@ func TestCode(t *testing.T) {
 	if got := (&Status{Counts: map[string]int{"held": 1, "failed": 2}}).Code(); got != 6 {
 		t.Errorf("both are %d", got)
 	}
+	lost := &StateLost{Error: "no space left on device"}
+	for _, c := range []struct {
+		status Status
+		want   int
+	}{
+		{Status{StateLost: lost, Early: true}, 4},
+		{Status{StateLost: lost, Early: true, Held: "too many removals"}, 6},
+		{Status{StateLost: lost, Held: "too many removals"}, 6},
+		{Status{StateLost: &StateLost{}}, 0}, // all was written anew
+	} {
+		c.status.Counts = map[string]int{"ok": 1}
+		if got := c.status.Code(); got != c.want {
+			t.Errorf("%+v: code %d, want %d", c.status, got, c.want)
+		}
+	}
 	if got := (&Status{Counts: map[string]int{"ok": 1}, Early: true}).Code(); got != 5 {
 		t.Errorf("before it has converged it is %d", got)
 	}

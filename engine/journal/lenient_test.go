@@ -122,3 +122,42 @@ func TestLenientIsAStore(t *testing.T) {
 		}})
 	}
 }
+
+// hanging is a disk without room at first, on which a later write hangs.
+type hanging struct {
+	*journal.Memory
+	commits atomic.Int32
+	hangs   chan struct{}
+	goOn    chan struct{}
+}
+
+func (h *hanging) Commit(context.Context, []engine.Write) error {
+	if h.commits.Add(1) == 1 {
+		return journal.ErrFull
+	}
+	close(h.hangs)
+	<-h.goOn
+	return nil
+}
+
+// TestFindingQ10OwedWhileItHangs: what is owed can be told while a write of it hangs.
+func TestFindingQ10OwedWhileItHangs(t *testing.T) {
+	h := &hanging{Memory: journal.NewMemory(), hangs: make(chan struct{}), goOn: make(chan struct{})}
+	l := journal.NewLenient(h, slog.New(slog.DiscardHandler), enginetest.NewClock())
+	if err := l.Commit(t.Context(), written("a", "1")); err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- l.Close() }()
+	<-h.hangs
+	if _, why := l.Owed(); !errors.Is(why, journal.ErrFull) {
+		t.Errorf("owed because of %v", why)
+	}
+	close(h.goOn)
+	if err := <-closed; err != nil {
+		t.Error(err)
+	}
+	if _, why := l.Owed(); why != nil {
+		t.Errorf("still owed because of %v", why)
+	}
+}

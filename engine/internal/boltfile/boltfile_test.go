@@ -294,3 +294,19 @@ func TestClassify(t *testing.T) {
 		t.Error("no error is an error")
 	}
 }
+
+// TestCompactFollowsNoLink: a link in the place of the new file leads to no file of others.
+func TestCompactFollowsNoLink(t *testing.T) {
+	p := created(t, 3)
+	f := opened(t, p)
+	others := filepath.Join(t.TempDir(), "others")
+	if err := errors.Join(os.WriteFile(others, []byte("theirs"), 0o600), os.Symlink(others, p.Fresh())); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Compact(f); err == nil {
+		t.Error("it was compacted by way of a link")
+	}
+	if text, err := os.ReadFile(others); err != nil || string(text) != "theirs" {
+		t.Errorf("their file is %d bytes, %v", len(text), err)
+	}
+}
