@@ -72,3 +72,30 @@ func TestFindingL1AbsentIsToChange(t *testing.T) {
 		}
 	})
 }
+
+// placed is a readable that is not there, and has no place.
+type placed struct{ readable }
+
+func (*placed) Place(context.Context) error { return errors.New("no folder") }
+
+// TestFindingL1PlaceThatIsBrought: what has no place is to be made where what comes before may bring one, as a package does. A command is not
+// counted on for that.
+func TestFindingL1PlaceThatIsBrought(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{Noop: reactor.NoopAll})
+		defer rg.close()
+		change, needs := always(false, nil), always(false, errors.New("no folder"))
+		rg.swap(newDecl(t).add("package", &readable{fake: fake{w: w, check: change}, is: &fake{}}).
+			add("command", &fake{w: w, check: change}).
+			add("brought", &placed{readable{fake: fake{w: w, check: needs}}}).
+			add("behind", &placed{readable{fake: fake{w: w, check: needs}}}).
+			edges("package>brought", "command>behind"))
+		rg.rest()
+		for name, want := range map[string]engine.State{"brought": engine.StateWouldChange, "behind": engine.StateUnknown} {
+			if s := rg.state(name); s.State != want {
+				t.Errorf("%s is %s, want %s", name, s.State, want)
+			}
+		}
+	})
+}
