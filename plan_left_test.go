@@ -1,6 +1,7 @@
 package mgmt_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -147,6 +148,21 @@ func TestFindingL1TakenBack(t *testing.T) {
 			before: stays,
 			then:   stays + "  - {name: ROOT/from/a, recv: {content: \"exec[says].output\"}}\n  exec:\n  - {name: says, cmd: echo x}\n",
 			want:   "exec[says] would-change; file[from/] ok; file[from/a] would-change; file[to/] unknown",
+		}.check(t)
+	})
+	t.Run("a file before a copy that fails", func(t *testing.T) {
+		const copies, edits = "  - {name: ROOT/to/, source: ROOT/in/, recurse: true%s}\n", "  line:\n  - {name: z, file: ROOT/in/a, content: z}\n"
+		left{
+			before: "  file:\n  - {name: ROOT/in/}\n  - {name: ROOT/in/a, keep: true, content: a, meta: {leaving: undo}}\n" + fmt.Sprintf(copies, "") + edits,
+			then: "  file:\n  - {name: ROOT/in/}\n" + fmt.Sprintf(copies, `, depend: ["exec[may mend it]"]`) + edits +
+				"  exec:\n  - {name: may mend it, cmd: \"true\"}\n",
+			drift: func(root string) {
+				if err := os.RemoveAll(root + "/to"); err != nil {
+					t.Error(err)
+				}
+				write(t, root+"/to", "others")
+			},
+			want: "exec[may mend it] would-change; file[in/] ok; file[in/a] unknown; file[to/] unknown; line[z] unknown",
 		}.check(t)
 	})
 	t.Run("a file in a purged folder", func(t *testing.T) {

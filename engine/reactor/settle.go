@@ -122,6 +122,8 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		up = l.openAbove(v, false)
 	case run.State == engine.StateOK:
 		up = l.mayRefresh(v)
+	case v.once:
+		up = l.failsAbove(v)
 	}
 	if decides := l.names.find(v.run.awaits()); (up != "" || run.State == engine.StateFailed) && decides != nil && decides != v && undecided(decides.past.last) {
 		up = decides.ID
@@ -136,8 +138,9 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		l.awaits(v, up) // what it is made of
 		v.reports(append(v.reported(), v.wired().Unknown()...))
 	default:
-		run.State = engine.StateUnknown
 		l.awaits(v, up)
+		v.past.own().fails = run.State == engine.StateFailed && !v.run.untold()
+		run.State = engine.StateUnknown
 		if v.run.job.unread != "" {
 			v.reports(v.wired().Unknown())
 		}
@@ -383,6 +386,16 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 func (l *loop) openAbove(v *vertex, unseen bool) string {
 	for slot := range l.m.Ancestors(v.slot) {
 		if up := l.bySlot[slot]; undecided(up.past.last) && !(unseen && up.run.laid == wholeLaid) && !l.idleFor(up, v) {
+			return up.ID
+		}
+	}
+	return ""
+}
+
+// failsAbove returns an ancestor of v that is unknown, and fails unless what decides it helps: what is undone behind it stays then.
+func (l *loop) failsAbove(v *vertex) string {
+	for slot := range l.m.Ancestors(v.slot) {
+		if up := l.bySlot[slot]; up.past.last == engine.StateUnknown && up.past.fails {
 			return up.ID
 		}
 	}
