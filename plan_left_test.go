@@ -15,9 +15,10 @@ import (
 
 // left is a graph that takes effect, and one that comes after it.
 type left struct {
-	before, then string            // the resources, with ROOT for the folder
-	drift        func(root string) // what others do in between; nil for nothing
-	want         string            // what the plan says, by resource; the run has to do the same
+	before, then string                  // the resources, with ROOT for the folder
+	made         func(root string) error // what is there before; nil for nothing
+	drift        func(root string)       // what others do in between; nil for nothing
+	want         string                  // what the plan says, by resource; the run has to do the same
 }
 
 // check compares what a plan of the second graph says with what a run of it does.
@@ -27,6 +28,11 @@ func (l left) check(t *testing.T) {
 	o := mgmt.Options{State: mgmt.StateIn(t.TempDir()), ConvergedExit: true}
 	graph := func(resources string) string {
 		return strings.ReplaceAll("graph: left\nresources:\n"+resources, "ROOT", root)
+	}
+	if l.made != nil {
+		if err := l.made(root); err != nil {
+			t.Fatal(err)
+		}
 	}
 	e, f := from(t, graph(l.before), o)
 	if err := e.Run(t.Context(), f); err != nil {
@@ -148,6 +154,28 @@ func TestFindingL1TakenBack(t *testing.T) {
 			before: stays,
 			then:   stays + "  - {name: ROOT/from/a, recv: {content: \"exec[says].output\"}}\n  exec:\n  - {name: says, cmd: echo x}\n",
 			want:   "exec[says] would-change; file[from/] ok; file[from/a] would-change; file[to/] unknown",
+		}.check(t)
+	})
+	t.Run("a folder with a new file", func(t *testing.T) {
+		left{
+			before: "  file:\n  - {name: ROOT/in/, meta: {leaving: undo}}\n",
+			then:   "  file:\n  - {name: ROOT/in/a, content: a}\n",
+			want:   "file[in/] ok; file[in/a] would-change",
+		}.check(t)
+	})
+	t.Run("a file where a folder is new", func(t *testing.T) {
+		left{
+			before: "  file:\n  - {name: ROOT/at, content: a, meta: {leaving: undo}}\n",
+			then:   "  file:\n  - {name: ROOT/at/}\n  - {name: ROOT/at/a, content: a}\n",
+			want:   "file[at/] would-change; file[at/a] would-change; file[at] would-change",
+		}.check(t)
+	})
+	t.Run("a removed folder that a new file needs", func(t *testing.T) {
+		left{
+			before: "  file:\n  - {name: ROOT/in/, state: absent, meta: {leaving: undo}}\n",
+			then:   "  file:\n  - {name: ROOT/in/a, content: a}\n",
+			made:   func(root string) error { return os.Mkdir(root+"/in", 0o700) },
+			want:   "file[in/] would-change; file[in/a] would-change",
 		}.check(t)
 	})
 	t.Run("a file before a copy that fails", func(t *testing.T) {

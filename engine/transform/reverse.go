@@ -24,6 +24,8 @@ type Undoing struct {
 	Store    engine.Store     // the images that the reactor has kept; only read
 	Registry *engine.Registry // makes the kinds
 	Noop     bool             // the graph as a whole only looks, so nothing is undone either
+
+	byRecords bool // what was kept alone gives the order: the graph has no automatic edges
 }
 
 // Reverse is the step that undoes resources that have left the graph. For each id
@@ -59,7 +61,11 @@ func (o Undoing) apply(ctx context.Context, g *engine.Graph, n *Notes) (*engine.
 	if ctx.Err() != nil || len(added) == 0 {
 		return g, context.Cause(ctx)
 	}
-	return ordered(c, wanted(c, added), n), nil
+	edges := wanted(c, added)
+	if !o.byRecords {
+		edges = append(edges, asked(ctx, c, added, edges)...)
+	}
+	return ordered(c, edges, n), context.Cause(ctx)
 }
 
 // left returns the records of resources that are not in the graph, by id.
@@ -173,6 +179,9 @@ const (
 	undoneReversed = "what is undone is so in the opposite order"
 	beforeUndo     = "it came after, and shall need that no longer"
 	afterUndo      = "it came before, and is still as it was then"
+	samePlace      = "it takes the place of what is undone"
+	stillUsed      = "it uses what is undone, which may have to wait"
+	byNeed         = "one of them needs the other one"
 )
 
 // wanted returns the edges, the most wanted first. At least one end of each is an
@@ -207,6 +216,55 @@ func wanted(c *engine.Graph, added map[int]*engine.Reversal) []order {
 		}
 	}
 	return slices.Concat(classes[:]...)
+}
+
+// asked returns the edges between what is undone and what was not there with it: known has those of what was.
+func asked(ctx context.Context, c *engine.Graph, added map[int]*engine.Reversal, known []order) []order {
+	a := &edgeQueries{g: c, n: &Notes{}, index: newIndex(c)}
+	edgeable := a.edgeable()
+	for x := range added {
+		if _, ok := engine.As[engine.EdgeableRes](c.Value(x).Res); ok {
+			a.index.part[x], a.index.gone[x] = true, a.leaving(int32(x), c.Value(x).Res)
+			edgeable = append(edgeable, int32(x))
+		}
+	}
+	slices.Sort(edgeable)
+	a.answers = newAnswers(c, a.index.seed)
+	a.describeAll(edgeable)
+	a.askAll(ctx, edgeable)
+	seen := map[[2]int]bool{}
+	for _, e := range known {
+		seen[[2]int{e.from, e.to}], seen[[2]int{e.to, e.from}] = true, true
+	}
+	var list []order
+	want := func(from, to int, reason string) {
+		if !seen[[2]int{from, to}] {
+			seen[[2]int{from, to}], seen[[2]int{to, from}] = true, true
+			list = append(list, order{from, to, reason})
+		}
+	}
+	budget := maxCompared
+	for _, in := range a.index.list {
+		for _, th := range in.things {
+			if added[int(th.vertex)] == nil {
+				continue
+			}
+			if i, err := a.index.find(th.uid, th.sum, th.vertex, &budget); err == nil && i >= 0 && added[int(i)] == nil {
+				want(int(th.vertex), int(i), samePlace)
+			}
+		}
+	}
+	for _, w := range a.wanted {
+		from, to := int(w.from), int(w.to)
+		switch {
+		case added[from] == nil && added[to] == nil:
+		case added[from] != nil && w.asker == w.to && a.index.gone[from] && !a.index.gone[to]:
+			want(to, from, stillUsed)
+		default:
+			want(from, to, byNeed)
+		}
+	}
+	return list
 }
 
 // indices returns the vertices that are still in the graph. The others have left for good, and need no order.

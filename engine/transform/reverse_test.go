@@ -23,7 +23,9 @@ type past struct {
 	traits.Base
 	traits.Reversible
 
-	Text string `yaml:"text"`
+	Text  string `yaml:"text"`
+	At    string `yaml:"at"`    // the path that it is
+	Needs string `yaml:"needs"` // the path that it asks for
 }
 
 func (*past) Default() engine.Res                            { return &past{} }
@@ -45,9 +47,25 @@ func (p *past) Reversed(was engine.Res) (engine.Res, error) {
 		return nil, errors.New("this can't be undone")
 	}
 	if was == nil {
-		return &past{Text: "gone"}, nil
+		return &past{Text: "gone", At: p.At}, nil
 	}
-	return &past{Text: was.(*past).Text}, nil
+	return &past{Text: was.(*past).Text, At: p.At}, nil
+}
+
+func (p *past) Leaving() bool { return p.Text == "gone" }
+
+func (p *past) UIDs() []engine.ResUID {
+	if p.At == "" {
+		return nil
+	}
+	return []engine.ResUID{traits.FileUID(engine.UIDOf(p), p.At)}
+}
+
+func (p *past) AutoEdges() (engine.AutoEdge, error) {
+	if p.Needs == "" {
+		return nil, nil
+	}
+	return &asker{x: &thing{wants: []string{p.Needs}}}, nil
 }
 
 func newPast(name, text string) *past {
@@ -225,6 +243,60 @@ func TestReverseOrder(t *testing.T) {
 			}
 			if strings.Join(left, " ") != c.left {
 				t.Errorf("left out: %q, want %q", left, c.left)
+			}
+		})
+	}
+}
+
+// TestReverseAmongNew: what was not there with it comes before a thing that goes and that it needs, since that may have to wait, after one that
+// comes back, and after one whose place it takes. What was kept counts for more.
+func TestReverseAmongNew(t *testing.T) {
+	for _, c := range []struct {
+		name, kept string
+		was        *past
+		now        past
+		alone      bool
+		want       string
+	}{
+		{name: "needs what goes", now: past{Needs: "/d"}, want: "y>x"},
+		{name: "needs what comes back", was: newPast("x", "back"), now: past{Needs: "/d"}, want: "x>y"},
+		{name: "takes its place", now: past{At: "/d"}, want: "x>y"},
+		{name: "takes its place and needs it", now: past{At: "/d", Needs: "/d"}, want: "x>y"},
+		{name: "was there", kept: "y", now: past{Needs: "/d"}, want: "x>y"},
+		{name: "another place", now: past{At: "/e"}},
+		{name: "without automatic edges", now: past{Needs: "/d"}, alone: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := journal.NewMemory()
+			rev := engine.Reversal{Kind: "past", Name: "x", After: ids(c.kept)}
+			then := newPast("x", "then")
+			then.At = "/d"
+			var was engine.Res // no typed nil
+			if c.was != nil {
+				was = c.was
+			}
+			img, err := engine.Take(then, was, []string{"text", "at"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			writes, err := rev.Writes(img)
+			if err != nil {
+				t.Fatal(err)
+			}
+			commit(t, s, writes...)
+			g := graph.New[*engine.Vertex]("g")
+			c.now.SetKind("past")
+			c.now.SetName("y")
+			if _, err := g.Add(id("y"), &engine.Vertex{Res: &c.now}); err != nil {
+				t.Fatal(err)
+			}
+			steps := transform.Steps(transform.Options{NoAutoEdges: c.alone, Undoing: transform.Undoing{Store: s, Registry: pasts(t)}})
+			out, err := transform.Run(t.Context(), g, steps, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := edgesOf(out); got != c.want {
+				t.Errorf("the edges are %q, want %q", got, c.want)
 			}
 		})
 	}

@@ -34,6 +34,7 @@ func Steps(o Options) []Step {
 		steps = append(steps, cmp.Or(o.Memory, new(Memory)).AutoEdge(o.Host, o.Known))
 	}
 	if o.Undoing.Store != nil {
+		o.Undoing.byRecords = o.NoAutoEdges
 		steps = append(steps, Reverse(o.Undoing))
 	}
 	if !o.NoAutoGroup {
