@@ -178,6 +178,14 @@ func TestFindingL1TakenBack(t *testing.T) {
 			want:   "file[in/] would-change; file[in/a] would-change",
 		}.check(t)
 	})
+	t.Run("a file between a command and what has no input", func(t *testing.T) {
+		left{
+			before: "  file:\n  - {name: ROOT/in/}\n  - {name: ROOT/in/a, content: a, meta: {leaving: undo}}\n" +
+				"  exec:\n  - {name: used it, cmd: \"true\", depend: [\"file[ROOT/in/a]\"]}\n",
+			then: "  file:\n  - {name: ROOT/in/}\n  exec:\n  - {name: used it, cmd: \"true\"}\n  gzip:\n  - {name: ROOT/in/b, input: ROOT/none}\n",
+			want: "exec[used it] would-change; file[in/] ok; file[in/a] would-change; gzip[in/b] failed",
+		}.check(t)
+	})
 	t.Run("a file before a copy that fails", func(t *testing.T) {
 		const copies, edits = "  - {name: ROOT/to/, source: ROOT/in/, recurse: true%s}\n", "  line:\n  - {name: z, file: ROOT/in/a, content: z}\n"
 		left{

@@ -73,7 +73,7 @@ func (v *vertex) place(ctx context.Context) error {
 // mayBeBrought reports whether a vertex above v may bring the place of its thing when it runs, as a package brings folders. A command is not
 // counted on, and what others do with paths is seen.
 func (l *loop) mayBeBrought(v *vertex) bool {
-	for slot := range l.m.Ancestors(v.slot) {
+	for slot := range l.m.Ancestors(v.slot, l.undoes) {
 		if up := l.bySlot[slot]; undecided(up.past.last) && up.abil.Readable && !l.looksAtPaths(up) && !l.idleFor(up, v) {
 			return true
 		}

@@ -46,7 +46,7 @@ func (j *job) fromOutside() bool {
 // any.
 func (f *failures) lookAbove(v *vertex) (any bool) {
 	left := maxDoubt
-	for slot := range f.l.m.Ancestors(v.slot) {
+	for slot := range f.l.m.Ancestors(v.slot, nil) {
 		if up := f.l.bySlot[slot]; f.mayLook(up) {
 			any = true
 			f.l.because(up, Trigger{Cause: CauseBelow, From: v.ID})

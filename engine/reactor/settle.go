@@ -384,7 +384,7 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 // openAbove returns the nearest ancestor of v whose run would bring something
 // that is not there yet. With unseen, what v sees through the layer does not count.
 func (l *loop) openAbove(v *vertex, unseen bool) string {
-	for slot := range l.m.Ancestors(v.slot) {
+	for slot := range l.m.Ancestors(v.slot, l.undoes) {
 		if up := l.bySlot[slot]; undecided(up.past.last) && !(unseen && up.run.laid == wholeLaid) && !l.idleFor(up, v) {
 			return up.ID
 		}
@@ -392,9 +392,12 @@ func (l *loop) openAbove(v *vertex, unseen bool) string {
 	return ""
 }
 
+// undoes reports whether a vertex undoes something. What comes before that brings nothing to what comes after it.
+func (l *loop) undoes(slot int32) bool { return l.bySlot[slot].once }
+
 // failsAbove returns an ancestor of v that is unknown, and fails unless what decides it helps: what is undone behind it stays then.
 func (l *loop) failsAbove(v *vertex) string {
-	for slot := range l.m.Ancestors(v.slot) {
+	for slot := range l.m.Ancestors(v.slot, nil) {
 		if up := l.bySlot[slot]; up.past.last == engine.StateUnknown && up.past.fails {
 			return up.ID
 		}

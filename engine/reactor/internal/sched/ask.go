@@ -237,8 +237,9 @@ func (m *Machine) Below(v Vertex) []Vertex {
 	return m.succ.of(v)
 }
 
-// Ancestors yields all vertices above v, the nearest ones first. The topology must not be changed meanwhile.
-func (m *Machine) Ancestors(v Vertex) iter.Seq[Vertex] {
+// Ancestors yields all vertices above v, the nearest ones first, and none above one that ends the search; ends may be nil. The topology must
+// not be changed meanwhile.
+func (m *Machine) Ancestors(v Vertex, ends func(Vertex) bool) iter.Seq[Vertex] {
 	return func(yield func(Vertex) bool) {
 		seen := map[Vertex]struct{}{}
 		for todo := []Vertex{v}; len(todo) > 0; todo = todo[1:] {
@@ -250,7 +251,9 @@ func (m *Machine) Ancestors(v Vertex) iter.Seq[Vertex] {
 					return
 				}
 				seen[u] = struct{}{}
-				todo = append(todo, u)
+				if ends == nil || !ends(u) {
+					todo = append(todo, u)
+				}
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func (s *script) do(input []string) string {
 		s.m.SetParallel(n)
 	case "ancestors":
 		var names []string
-		for v := range s.m.Ancestors(s.slot[rest]) {
+		for v := range s.m.Ancestors(s.slot[rest], nil) {
 			names = append(names, s.names[v])
 		}
 		return strings.Join(names, " ") + "\n"
