@@ -186,6 +186,19 @@ func TestFindingL1TakenBack(t *testing.T) {
 			want: "exec[used it] would-change; file[in/] ok; file[in/a] would-change; gzip[in/b] failed",
 		}.check(t)
 	})
+	t.Run("a line in what is copied twice", func(t *testing.T) {
+		const files = "  file:\n  - {name: ROOT/a, keep: true, content: \"a\\n\"}\n  - {name: ROOT/b, source: ROOT/a%s}\n  - {name: ROOT/c, source: ROOT/b}\n"
+		left{
+			before: fmt.Sprintf(files, `, depend: ["line[z]"]`) + "  line:\n  - {name: z, file: ROOT/a, content: z, meta: {leaving: undo}}\n",
+			then:   fmt.Sprintf(files, ""),
+			drift: func(root string) {
+				if err := os.Remove(root + "/b"); err != nil {
+					t.Error(err)
+				}
+			},
+			want: "file[a] ok; file[b] would-change; file[c] would-change; line[z] would-change",
+		}.check(t)
+	})
 	t.Run("a file before a copy that fails", func(t *testing.T) {
 		const copies, edits = "  - {name: ROOT/to/, source: ROOT/in/, recurse: true%s}\n", "  line:\n  - {name: z, file: ROOT/in/a, content: z}\n"
 		left{

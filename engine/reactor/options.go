@@ -108,6 +108,9 @@ type Layer interface {
 	Lay(r engine.Res, shared engine.Shared, changes []engine.Change) (seen bool, before []Looker)
 	// Looked returns who has looked at a path, at what is below it, or at all of a folder above. It is called as Lay is.
 	Looked(path string) []Looker
+	// Again makes the effect of a resource that was laid once more, above what was laid since, and returns who has looked at its paths before.
+	// A second call for the same resource does nothing. It is called as Lay is.
+	Again(resource string) (before []Looker)
 	// Doubt adds a resource of which it is unknown what it would do, and returns who has looked at its paths before. It is called as Lay is.
 	Doubt(r engine.Res) (before []Looker)
 	// Late returns, by the resource of an effect, who has looked before at where links lead from its paths. It is called on the loop when all is

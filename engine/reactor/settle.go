@@ -191,19 +191,24 @@ func (l *loop) outdate(lookers []Looker, by *vertex) {
 type outdated struct{ v, by *vertex }
 
 // lookAnew has such vertices run again when all else is at rest, as a run would by the events of their Watches. One whose own effect is
-// laid would change in any case, and one that has undone all rests then.
+// laid would change in any case, and has its effect made again. One that has undone all rests then.
 func (l *loop) lookAnew() {
-	if l.r.opt.Layer == nil || !l.m.AtRest() {
+	layer := l.r.opt.Layer
+	if layer == nil || !l.m.AtRest() {
 		return
 	}
-	late := l.r.opt.Layer.Late()
+	late := layer.Late()
 	for _, id := range slices.Sorted(maps.Keys(late)) {
 		if by := l.names.find(id); by != nil {
 			l.outdate(late[id], by)
 		}
 	}
-	for _, o := range l.outdated {
-		if o.v.run.laid == notLaid && !o.v.membership.gone && !(o.v.past.last == engine.StateOK && o.v.once && o.v.undone()) {
+	for i := 0; i < len(l.outdated); i++ { // more are added
+		switch o := l.outdated[i]; {
+		case o.v.membership.gone || o.v.once && o.v.undone() && (o.v.run.laid != notLaid || o.v.past.last == engine.StateOK):
+		case o.v.run.laid != notLaid:
+			l.outdate(layer.Again(o.v.ID), o.v)
+		default:
 			l.from(o.v, CauseAbove, o.by)
 			l.event(o.v)
 		}

@@ -22,6 +22,7 @@ type effect struct {
 	path   string
 	deep   bool // it alters what is in a folder
 	make   func(h engine.Host) error
+	again  bool // see Again
 	begun  bool
 	placed bool  // the path is in the layer
 	covers bool  // and all that is below it

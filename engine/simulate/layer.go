@@ -30,12 +30,13 @@ type Layer struct {
 	shadow *os.File   // the folder; nil until it is needed
 	dir    string     // its path
 	laid   map[string][]*effect
-	below  map[string]int      // by folder, how many paths of laid are below it
-	whole  map[string]bool     // the folders that were copied with all that is in them
-	things map[string]bool     // by kind and name, or another key of that kind: will be there
-	news   []*effect           // whose paths may lead elsewhere by links; see follow
-	links  map[string]bool     // the paths at which effects have made links
-	late   map[string][]Looker // by resource, who has looked where links lead from its paths before that was known
+	byID   map[string][]*effect // by the resource that was laid
+	below  map[string]int       // by folder, how many paths of laid are below it
+	whole  map[string]bool      // the folders that were copied with all that is in them
+	things map[string]bool      // by kind and name, or another key of that kind: will be there
+	news   []*effect            // whose paths may lead elsewhere by links; see follow
+	links  map[string]bool      // the paths at which effects have made links
+	late   map[string][]Looker  // by resource, who has looked where links lead from its paths before that was known
 	count  int
 
 	looked map[string]map[Looker]bool // by path, who has looked at it; true with all that is in the folder
@@ -50,7 +51,7 @@ type Looker = interface {
 
 // NewLayer returns a layer above the paths of a machine. It makes no folder before it needs one. The context bounds all its work.
 func NewLayer(ctx context.Context, base safepath.Walker) *Layer {
-	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, below: map[string]int{}, whole: map[string]bool{}, things: map[string]bool{}, links: map[string]bool{}, late: map[string][]Looker{}, looked: map[string]map[Looker]bool{}, under: map[string]int{}}
+	return &Layer{ctx: ctx, base: base, laid: map[string][]*effect{}, byID: map[string][]*effect{}, below: map[string]int{}, whole: map[string]bool{}, things: map[string]bool{}, links: map[string]bool{}, late: map[string][]Looker{}, looked: map[string]map[Looker]bool{}, under: map[string]int{}}
 }
 
 // Close removes the folder of the layer.
@@ -171,6 +172,24 @@ func (l *Layer) Lay(r engine.Res, shared engine.Shared, changes []engine.Change)
 	return whole && reads && len(writes) > 0 && err == nil, before
 }
 
+// Again has the effect of a resource that was laid made once more, above what was laid since: a run wakes it by what others alter. It
+// does so once. It returns who has looked at the paths of the resource.
+func (l *Layer) Again(resource string) (before []Looker) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.byID[resource]
+	for _, e := range old {
+		if e.again || e.untold != nil && !e.placed {
+			return nil
+		}
+	}
+	for _, e := range old {
+		l.add([]string{e.path}, effect{id: e.id, deep: e.deep, make: e.make, again: true})
+		before = l.outdated(e.path, before)
+	}
+	return before
+}
+
 // Doubt adds a resource of which it can't be told what it would do: nobody can see what is at its paths then. It returns who has looked at
 // them before.
 func (l *Layer) Doubt(r engine.Res) (before []Looker) {
@@ -190,7 +209,7 @@ func (l *Layer) add(paths []string, proto effect) {
 	for _, p := range paths {
 		e := proto
 		e.nth, e.path = l.count, path.Clean("/"+p)
-		l.news = append(l.news, &e)
+		l.news, l.byID[e.id] = append(l.news, &e), append(l.byID[e.id], &e)
 		l.put(e.path, &e)
 	}
 }
