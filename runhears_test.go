@@ -55,3 +55,21 @@ func TestRestAfterLeaving(t *testing.T) {
 		}
 	}
 }
+
+// TestRunWaitsForAWriter: a run ends with every file as it is to be, also one that another process was in the middle of writing.
+func TestRunWaitsForAWriter(t *testing.T) {
+	file := t.TempDir() + "/file"
+	e, f := from(t, `
+resources:
+  exec:
+  - {name: neighbour, cmd: "(echo bad; sleep 0.3) > `+file+` 2>&1 & until test -s `+file+`; do :; done", shell: /bin/sh, creates: `+file+`}
+  file:
+  - {name: `+file+`, content: good, depend: ["exec[neighbour]"]}
+`, mgmt.Options{ConvergedExit: true})
+	if err := e.Run(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(file); err != nil || string(text) != "good" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+}

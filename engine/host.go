@@ -51,8 +51,8 @@ type WritingHost interface {
 // HearingHost is a Host that can make sure that its subscribers know all.
 type HearingHost interface {
 	Host
-	// Hear wakes the subscribers of all that has happened before the call, and returns when they are woken, or when ctx ends. What
-	// others are in the middle of writing is told when they are done, as always.
+	// Hear returns when the subscribers are woken of all that has happened before the call, or when ctx ends. It waits until those are
+	// done who are in the middle of writing then, which counts as done after two seconds at the latest.
 	Hear(ctx context.Context)
 }
 

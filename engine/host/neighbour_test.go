@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -306,6 +307,30 @@ func TestFindingK1Editor(t *testing.T) {
 	}
 }
 
+// handTime is a clock that the test moves. Nothing happens by it.
+type handTime struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *handTime) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (*handTime) AfterFunc(time.Duration, func()) (stop func() bool) {
+	return func() bool { return true }
+}
+
+// pass moves the clock, and has the hub look at what that makes due.
+func (c *handTime) pass(h *Host, d time.Duration) {
+	c.mu.Lock()
+	c.now = c.now.Add(d)
+	c.mu.Unlock()
+	h.hub.caughtUp(context.Background(), h.hub.ripen)
+}
+
 // TestHear: subscribers are woken of all that has happened before the call.
 func TestHear(t *testing.T) {
 	if chosen() == "fsnotify" {
@@ -324,5 +349,48 @@ func TestHear(t *testing.T) {
 			t.Fatal("the subscriber knows nothing of the write")
 		}
 		s.Cause()
+	}
+}
+
+// TestHearWaits: what is on its way counts as something that has happened, until its writer is done or two seconds have passed.
+func TestHearWaits(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return // it tells nothing before its own goroutine has read
+	}
+	for _, closes := range []bool{true, false} {
+		file := filepath.Join(t.TempDir(), "a")
+		clock := &handTime{now: time.Now()}
+		h := newHost(t, Options{Clock: clock})
+		s := watch(t, h, plain, file)
+		write(t, file, "")
+		h.Hear(t.Context())
+		<-s.C()
+		s.Cause()
+		f, err := os.OpenFile(file, os.O_WRONLY, 0)
+		must(t, err)
+		defer f.Close()
+		_, err = f.WriteString("x")
+		must(t, err)
+		heard := make(chan struct{})
+		go func() { defer close(heard); h.Hear(t.Context()) }()
+		for waits := false; !waits; {
+			select {
+			case <-heard:
+				t.Fatal("nobody has waited for the writer")
+			default:
+			}
+			h.hub.caughtUp(t.Context(), func() { waits = len(h.hub.transits.order) == 1 && h.hub.transits.order[0].over != nil })
+		}
+		if closes {
+			must(t, f.Close())
+		} else {
+			clock.pass(h, longestPassage)
+		}
+		<-heard
+		select {
+		case <-s.C():
+		default:
+			t.Error("the subscriber knows nothing of the write")
+		}
 	}
 }

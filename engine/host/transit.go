@@ -22,6 +22,8 @@ type transit struct {
 	same bool      // nothing has altered the name since file was seen to have it
 	when time.Time // it is looked at
 	at   int       // in the heap
+
+	over chan struct{} // closed when it ends; nil while nobody waits for that
 }
 
 // transits are the names that are on their way. The hub's goroutine owns them.
@@ -116,6 +118,9 @@ func (h *hub) cancel(t *transit) {
 	delete(t.dir.passing, t.name)
 	queue.Remove(&h.transits.order, t.at)
 	h.unawait(t)
+	if t.over != nil {
+		close(t.over)
+	}
 }
 
 // arrive tells those who ask for a name that it is complete. foreign says that another process has made it so.
@@ -171,14 +176,51 @@ func (h *hub) writing(ctx context.Context, path string) (yes bool) {
 
 // hear implements Host.Hear.
 func (h *hub) hear(ctx context.Context) {
-	if h.hasServed(func() bool { return !h.busy() }) {
+	if h.hasServed(func() bool { return !h.busy() && len(h.transits.order) == 0 }) {
 		return
 	}
-	h.caughtUp(ctx, func() {
-		for h.busy() {
-			h.work(stepsPerEvent)
+	var since time.Time
+	for {
+		next := make(chan (<-chan struct{}), 1)
+		h.caughtUp(ctx, func() {
+			for h.busy() {
+				h.work(stepsPerEvent)
+			}
+			if since.IsZero() {
+				since = h.clock.Now()
+			}
+			next <- h.transits.until(since)
+		})
+		var over <-chan struct{}
+		select {
+		case over = <-next:
+		default: // the hub or ctx has ended
 		}
-	})
+		if over == nil {
+			return
+		}
+		select {
+		case <-over:
+		case <-h.done:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// until returns what is closed when one of those that began by then has ended; nil where there is none.
+func (x *transits) until(then time.Time) <-chan struct{} {
+	for _, t := range x.order {
+		if t.began.After(then) {
+			continue
+		}
+		if t.over == nil {
+			t.over = make(chan struct{})
+		}
+		return t.over
+	}
+	return nil
 }
 
 // hasServed reports whether all that has happened was served, as far as that can be told at once, and also holds.

@@ -16,8 +16,8 @@ type hearing struct {
 }
 
 // hearFor is how long the host may take, and a resource that leaves. Where a file system does not answer, or a method does not return, that
-// keeps no graph from converging.
-const hearFor = 2 * time.Second
+// keeps no graph from converging. It is longer than the two seconds for which a name may be on its way; see engine.WritingHost.
+const hearFor = 3 * time.Second
 
 // hasHeard reports whether the loop has, or is sure to get, the news of all that has happened before the graph came to rest. Else it
 // turns once more when it may have. The host is asked once at a time.

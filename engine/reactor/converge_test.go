@@ -87,6 +87,43 @@ func TestHearsInTurn(t *testing.T) {
 	})
 }
 
+// busyWriter is a host with another process that writes twice.
+type busyWriter struct {
+	*simulate.Host
+	writes int
+}
+
+func (h *busyWriter) Writing(context.Context, string) bool { return h.writes > 0 }
+
+func (h *busyWriter) Hear(context.Context) {
+	if h.writes > 0 {
+		h.writes--
+		h.Touch("/made")
+		time.Sleep(time.Millisecond) // its Watch says so meanwhile
+	}
+}
+
+// TestNotConvergedWhileLeft: a graph is not converged while a resource leaves something to another process, however often.
+func TestNotConvergedWhileLeft(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := &busyWriter{Host: simulate.NewHost(), writes: 2}
+		w := newWorld()
+		rg := newRig(t, reactor.Options{Host: h})
+		defer rg.close()
+		left := false
+		writes := &fake{w: w, check: func(ctx context.Context, f *fake, apply bool) (bool, error) {
+			left = f.init.Host.(engine.WritingHost).Writing(ctx, "/made")
+			return true, nil
+		}}
+		writes.watch = watching(nil, "/made")
+		rg.swap(newDecl(t).add("writes", writes))
+		rg.rest()
+		if n := w.count("writes"); n != 3 || left {
+			t.Errorf("it is at rest after %d runs, the last of them left it: %t", n, left)
+		}
+	})
+}
+
 // TestLeavingDoesNotReturn: what leaves and does not return keeps the rest of the graph from no rest.
 func TestLeavingDoesNotReturn(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -72,8 +72,14 @@ func (h *vertexHost) Waits(ctx context.Context) (done func()) { return (*vertex)
 // Writing implements engine.WritingHost.
 func (h *vertexHost) Writing(ctx context.Context, path string) bool {
 	host, ok := h.r.opt.Host.(engine.WritingHost)
-	if !ok || host.Writing(ctx, path) {
-		return ok
+	switch {
+	case !ok:
+		return false
+	case host.Writing(ctx, path):
+		h.run.mu.Lock()
+		defer h.run.mu.Unlock()
+		h.run.says().leaves = true
+		return true
 	}
 	(*vertex)(h).catchUp()
 	return false

@@ -474,7 +474,7 @@ func (l *loop) report(v *vertex, run Run) Run {
 	if run.Changed {
 		v.past.changed++
 	}
-	if run.Changed || run.State != v.past.last {
+	if run.Changed || run.State != v.past.last || v.run.leaves() {
 		l.stir()
 	}
 	v.past.last = run.State

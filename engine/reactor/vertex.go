@@ -154,6 +154,7 @@ type said struct {
 	untold  bool           // see engine.PlanningHost
 	awaits  string         // see Looker
 	frees   string         // a path; see engine.PlanningHost
+	leaves  bool           // something to a process that is in the middle of writing it
 	newest  *engine.Newest // of its last command that shows its lines; nil for none
 	led     engine.Cause   // counts as a cause of this run: see catchUp
 	later   engine.Cause   // the loop has heard it during the run, which may not have seen it
@@ -192,6 +193,9 @@ func (x *running) frees() string {
 	}
 	return x.said.frees
 }
+
+// leaves reports whether the resource is not as it is to be, since another process was in the middle of writing it.
+func (x *running) leaves() bool { return x.said != nil && x.said.leaves }
 
 // onlyLooks reports whether v says itself that it is to alter nothing.
 func (v *vertex) onlyLooks() bool {
