@@ -186,6 +186,15 @@ func TestFindingL1TakenBack(t *testing.T) {
 			want: "exec[used it] would-change; file[in/] ok; file[in/a] would-change; gzip[in/b] failed",
 		}.check(t)
 	})
+	t.Run("a folder's mode before an answer", func(t *testing.T) {
+		const says = "  - {name: ROOT/in/b, recv: {content: \"exec[says].output\"}}\n  exec:\n  - {name: says, cmd: echo x}\n"
+		left{
+			before: "  file:\n  - {name: ROOT/in/, mode: \"0700\", meta: {leaving: undo}}\n  - {name: ROOT/in/a, content: a}\n" + says,
+			then:   "  file:\n  - {name: ROOT/in/a, content: a}\n" + says,
+			made:   func(root string) error { return os.Mkdir(root+"/in", 0o755) },
+			want:   "exec[says] would-change; file[in/] would-change; file[in/a] ok; file[in/b] unknown",
+		}.check(t)
+	})
 	t.Run("a line in what is copied twice", func(t *testing.T) {
 		const files = "  file:\n  - {name: ROOT/a, keep: true, content: \"a\\n\"}\n  - {name: ROOT/b, source: ROOT/a%s}\n  - {name: ROOT/c, source: ROOT/b}\n"
 		left{
@@ -211,7 +220,7 @@ func TestFindingL1TakenBack(t *testing.T) {
 				}
 				write(t, root+"/to", "others")
 			},
-			want: "exec[may mend it] would-change; file[in/] ok; file[in/a] unknown; file[to/] unknown; line[z] unknown",
+			want: "exec[may mend it] would-change; file[in/] ok; file[in/a] unknown; file[to/] unknown; line[z] ok",
 		}.check(t)
 	})
 	t.Run("a file in a purged folder", func(t *testing.T) {

@@ -37,6 +37,7 @@ type job struct {
 	unread    string      // what has to run, or to be read, before a part of its parameters is there; it is not checked then
 	absent    bool        // under noop: it could not be checked, and its thing is surely to be made; written by the run
 	placeless bool        // under noop: it could not be checked, and there is no place for its thing; written by the run
+	stays     bool        // under noop: what it would undo stays as things are; of the loop
 	refreshes ledger.Run  // the refreshes that it acts on, and the targets of its change: law 7
 
 	triggers []Trigger // what asked for it,

@@ -3,6 +3,7 @@ package reactor
 import (
 	"cmp"
 	"errors"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -124,6 +125,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		up = l.mayRefresh(v)
 	case v.once:
 		up = l.failsAbove(v)
+		v.run.job.stays = up != ""
 	}
 	if decides := l.names.find(v.run.awaits()); (up != "" || run.State == engine.StateFailed) && decides != nil && decides != v && undecided(decides.past.last) {
 		up = decides.ID
@@ -139,7 +141,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		v.reports(append(v.reported(), v.wired().Unknown()...))
 	default:
 		l.awaits(v, up)
-		v.past.own().fails = run.State == engine.StateFailed && !v.run.untold()
+		v.past.own().fails = run.State == engine.StateFailed && !v.run.untold() && v.run.job.unread == "" && !errors.Is(v.run.job.out.err, fs.ErrNotExist)
 		run.State = engine.StateUnknown
 		if v.run.job.unread != "" {
 			v.reports(v.wired().Unknown())
@@ -160,7 +162,7 @@ func (l *loop) lay(v *vertex, run Run) {
 		l.freed[v] = true
 		l.outdate(layer.Looked(path), v)
 	}
-	if !undecided(run.State) || v.run.laid != notLaid || v.onlyLooks() || v.run.job.placeless {
+	if !undecided(run.State) || v.run.laid != notLaid || v.onlyLooks() || v.run.job.placeless || v.run.job.stays {
 		return
 	}
 	v.run.laid = partLaid
@@ -400,7 +402,7 @@ func (l *loop) openAbove(v *vertex, unseen bool) string {
 // undoes reports whether a vertex undoes something. What comes before that brings nothing to what comes after it.
 func (l *loop) undoes(slot int32) bool { return l.bySlot[slot].once }
 
-// failsAbove returns an ancestor of v that is unknown, and fails unless what decides it helps: what is undone behind it stays then.
+// failsAbove returns an ancestor of v that is unknown, and fails by what is in its way unless what decides it helps. What v undoes stays then.
 func (l *loop) failsAbove(v *vertex) string {
 	for slot := range l.m.Ancestors(v.slot, nil) {
 		if up := l.bySlot[slot]; up.past.last == engine.StateUnknown && up.past.fails {

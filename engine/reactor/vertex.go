@@ -273,7 +273,7 @@ type trouble struct {
 	lastErr error
 	retryAt int64  // by the reactor's clock, 0 for never
 	until   string // with StateUnknown: the vertex that has to run first
-	fails   bool   // with StateUnknown: the check has failed, and by what is there
+	fails   bool   // with StateUnknown: the check has failed by what is in its way
 }
 
 // noTrouble is the one of every vertex without any. It is never written.
