@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -26,6 +27,9 @@ type actor struct {
 	proc int             // its folder in /proc, which is of no other process; 0 before it was read, and where it had ended
 	read *engine.Culprit // nil before it was read
 	uid  uint32          // of read
+
+	looked time.Time // when heldUp was found out
+	heldUp bool
 }
 
 func newActor(pid, fd int) *actor {
@@ -103,6 +107,16 @@ func (c *actors) shut() {
 		a.release()
 	}
 	c.known = nil
+}
+
+// isHeldUp reports whether it waits for a processor or a disk: on a busy machine that takes long, and then it goes on with what it does.
+func (p *actor) isHeldUp() bool {
+	if ok, _ := p.opened(); !ok {
+		return false
+	}
+	stat := readSmall(p.proc, "stat")
+	state := stat[strings.LastIndexByte(stat, ')')+1:]
+	return strings.HasPrefix(state, " R") || strings.HasPrefix(state, " D")
 }
 
 // buried reports whether its number may be that of another process by now.

@@ -394,3 +394,68 @@ func TestHearWaits(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingK2NewFile: a new file that is being written is waited for, also where it was written before it is told that it was made.
+func TestFindingK2NewFile(t *testing.T) {
+	if chosen() != "fanotify" {
+		return // which file was modified is not known
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a")
+	clock := &handTime{now: time.Now()}
+	h := newHost(t, Options{Clock: clock})
+	s := watch(t, h, plain, file)
+	h.hub.mu.Lock()
+	_, end := neighbour(t, dir, "exec > a; echo x; echo >&2; exec sleep 600")
+	h.hub.mu.Unlock()
+	h.Writing(t.Context(), file)
+	clock.pass(h, processTime+time.Millisecond)
+	if !h.Writing(t.Context(), file) {
+		t.Error("its writer is not waited for")
+	}
+	end()
+	woken(t, s)
+}
+
+// neighbour starts a script in dir, and returns when it has said something on its standard error.
+func neighbour(t *testing.T, dir, script string) (p *os.Process, end func()) {
+	cmd := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+	cmd.Dir = dir
+	said, err := cmd.StderrPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	_, err = said.Read(make([]byte, 1))
+	must(t, err)
+	return cmd.Process, func() { _, _ = cmd.Process.Kill(), cmd.Wait() }
+}
+
+// TestFindingK1BusyMachine: a process that waits for a processor is not done with a name that it has made. One that rests is.
+func TestFindingK1BusyMachine(t *testing.T) {
+	if chosen() != "fanotify" {
+		return // no process is known
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a")
+	clock := &handTime{now: time.Now()}
+	h := newHost(t, Options{Clock: clock})
+	s := watch(t, h, plain, file)
+	p, end := neighbour(t, dir, "echo x > a; echo >&2; while :; do :; done")
+	defer end()
+	if !h.Writing(t.Context(), file) {
+		t.Error("it has ended its work before")
+	}
+	for range 3 {
+		clock.pass(h, processTime+time.Millisecond)
+		if !h.Writing(t.Context(), file) {
+			t.Error("it was not waited for while it works")
+		}
+	}
+	must(t, p.Signal(unix.SIGSTOP))
+	for stat := ""; !strings.Contains(stat, ") T "); {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Pid))
+		must(t, err)
+		stat = string(text)
+	}
+	clock.pass(h, processTime+time.Millisecond)
+	woken(t, s)
+}

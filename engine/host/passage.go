@@ -12,7 +12,7 @@ const (
 	// createdTime does so where it has created the name: it may set rights by it, or give the file another name, and on a busy
 	// machine it waits for a processor in between.
 	createdTime = 30 * time.Millisecond
-	// processTime is how long the end of a process is awaited after its last step.
+	// processTime is how long the end of a process is awaited after its last step, or after it was seen to wait for a processor or a disk.
 	processTime = 100 * time.Millisecond
 	// longestPassage is the bound for all of it, so that a writer who never closes gains nothing.
 	longestPassage = 2 * time.Second
@@ -25,6 +25,10 @@ type step struct {
 
 	// ended reports whether that process has ended; nil for no.
 	ended func() bool
+
+	// written says that what has the name now was modified and is open, though it was made by this step: modifications have a queue of
+	// their own, and may be served before what they followed.
+	written bool
 
 	// holds reports whether a process has the file open for writing; nil for no. A file that is
 	// inherited is modified by many processes, and closed by the last one alone.
@@ -58,8 +62,12 @@ func (p *passage) take(s step, now time.Time) (complete bool) {
 	case made && s.op&opFolder != 0 && s.op&(opAltered) == opCreated:
 		return true
 	case made:
-		p.made, p.open = true, nil
+		p.made = true
 		p.fresh = p.fresh || s.op&opCreated != 0
+		if s.written {
+			break
+		}
+		p.open = nil
 		return p.rest(s, now)
 	case s.op&opModified != 0 && s.op&opUnsure != 0:
 		return p.rest(s, now)

@@ -13,6 +13,7 @@ import (
 // tell of.
 //
 //	12ms created by 7      a step; a pid, "gone" behind it where it has ended
+//	12ms created by 7 written   the modification that was served before came later
 //	12ms ended 7           a process has ended
 //	12ms closed by 7, 8 holds it
 //	=> 15ms                when those who ask for the name are told, "at once" with the last step
@@ -73,7 +74,8 @@ func stepOf(t *testing.T, words []string) (s step) {
 		_, err := fmt.Sscanf(strings.TrimSuffix(words[2], ","), "%d", &s.pid)
 		must(t, err)
 	}
-	s.ended = func() bool { return len(words) == 4 }
+	s.ended = func() bool { return len(words) == 4 && words[3] == "gone" }
+	s.written = len(words) == 4 && words[3] == "written"
 	if len(words) == 6 {
 		s.holds = func(pid int) bool { return fmt.Sprint(pid) == words[3] }
 	}

@@ -69,6 +69,7 @@ func (h *hub) pass(d *dir, ev event, c change) {
 		return
 	default:
 		t.c.merge(c)
+		s.written = ev.op&(opCreated|opClosed) == opCreated && h.isWritten(t)
 		if t.take(s, now) || whole && len(t.open) == 0 {
 			h.arrive(t, c.foreign)
 			return
@@ -108,7 +109,7 @@ func (h *hub) culprit(t *transit, ev event) *engine.Culprit {
 }
 
 // isWritten reports whether the file that has the name now is the one that somebody has open and
-// has modified. The event of a move may be served after the modification that followed it.
+// has modified. The event by which it got the name may be served after the modification.
 func (h *hub) isWritten(t *transit) bool {
 	return t.file != "" && len(t.open) > 0 && h.w.current(event{dir: t.dir.path, name: t.name, op: opModified, file: t.file})
 }
@@ -150,6 +151,9 @@ func (h *hub) ripen() {
 	now := h.clock.Now()
 	for len(h.transits.order) > 0 && !h.transits.order[0].when.After(now) {
 		t := h.transits.order[0]
+		if t.by != nil && h.isHeldUp(t.by, now) {
+			t.until = now.Add(processTime)
+		}
 		if due := t.due(); due.After(now) {
 			t.when = due
 			queue.Fix(&h.transits.order, 0)
@@ -158,6 +162,14 @@ func (h *hub) ripen() {
 		h.arrive(t, false)
 	}
 	h.wind()
+}
+
+// isHeldUp asks each process once at a time.
+func (h *hub) isHeldUp(by *actor, now time.Time) bool {
+	if !by.looked.Equal(now) {
+		by.looked, by.heldUp = now, by.isHeldUp()
+	}
+	return by.heldUp
 }
 
 // writing implements Host.Writing. Where nothing has happened that was not served, it does not wait for the hub's goroutine.
