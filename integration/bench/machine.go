@@ -86,14 +86,14 @@ func cpu() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// inotifyInstances counts the inotify instances of this process.
-// It counts descriptors whose target in /proc is an inotify.
-func inotifyInstances() int {
+// watchGroups counts the instances of inotify and the groups of fanotify that this process has.
+// A user may have 128 of each.
+func watchGroups() int {
 	list, err := os.ReadDir("/proc/self/fd")
 	must(err)
 	n := 0
 	for _, e := range list {
-		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); strings.Contains(to, "inotify") {
+		if to, _ := os.Readlink("/proc/self/fd/" + e.Name()); to == "anon_inode:inotify" || to == "anon_inode:[fanotify]" {
 			n++
 		}
 	}
