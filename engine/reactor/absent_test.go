@@ -99,3 +99,35 @@ func TestFindingL1PlaceThatIsBrought(t *testing.T) {
 		}
 	})
 }
+
+// copying is a layer of no effects.
+type copying struct{ reactor.Layer }
+
+func (copying) Late() map[string][]reactor.Looker { return nil }
+
+// TestFindingL1LooksBesideACopy: what fails while something that it looks at is copied for others is looked at once more.
+func TestFindingL1LooksBesideACopy(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld()
+		rg := newRig(t, reactor.Options{Noop: reactor.NoopAll, Layer: copying{}})
+		defer rg.close()
+		fails := func(moved bool) *fake {
+			return &fake{w: w, check: func(_ context.Context, f *fake, _ bool) (bool, error) {
+				if w.count(f.Name()) > 1 {
+					return true, nil
+				}
+				if moved {
+					f.init.Host.(reactor.Looker).Moved()
+				}
+				return false, errors.New("it was altered meanwhile")
+			}}
+		}
+		rg.swap(newDecl(t).add("copied", fails(true)).add("stays", fails(false)))
+		rg.rest()
+		for name, want := range map[string]engine.State{"copied": engine.StateOK, "stays": engine.StateFailed} {
+			if s := rg.state(name); s.State != want {
+				t.Errorf("%s is %s, want %s", name, s.State, want)
+			}
+		}
+	})
+}

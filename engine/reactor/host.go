@@ -120,6 +120,9 @@ func (h *vertexHost) Awaits(resource string) {
 	s.untold, s.awaits = true, cmp.Or(s.awaits, resource)
 }
 
+// Moved implements Looker.
+func (h *vertexHost) Moved() { h.r.moved.Store((*vertex)(h), nil) }
+
 // SharedOf implements engine.SharedHost.
 func (h *vertexHost) SharedOf(key string) engine.Shared {
 	return h.r.env.SharedOf(key)

@@ -97,6 +97,8 @@ type Options struct {
 type Looker = interface {
 	// Awaits is called for a look at something that only a run of this resource can tell; it is empty where no single one can.
 	Awaits(resource string)
+	// Moved is called when something that was looked at on the machine is copied to the layer: it has another inode there.
+	Moved()
 }
 
 // Layer has the effects of resources that would change, over a machine that is not touched.

@@ -54,6 +54,7 @@ type Reactor struct {
 	account   hold.Account           // of the change budget
 	attended  atomic.Pointer[vertex] // see attendTo
 	calls     calls
+	moved     sync.Map       // of a plan: vertices, something of which may have been copied as they looked; see Looker
 	departing atomic.Int64   // vertices that are leaving
 	busy      atomic.Int64   // what Init.Busy was called for
 	enders    sync.WaitGroup // goroutines that Run waits for at its end

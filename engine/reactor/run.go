@@ -184,6 +184,9 @@ func (l *loop) enter(v *vertex) *job {
 	v.past.setRetry(0)
 	v.run.inRun = true
 	v.run.altered.Store(false)
+	if l.r.opt.Layer != nil {
+		l.r.moved.Delete(v)
+	}
 	j := l.pool.jobs.take()
 	j.apply, j.pass, j.refreshes, j.stand = !v.noop, v.hold.Begin(), v.beginRefreshes(), l.standing(v)
 	v.run.job = j

@@ -118,6 +118,9 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 	v.run.job.placeless = v.run.job.placeless && !l.mayBeBrought(v)
 	switch {
 	case run.State == engine.StateFailed:
+		if _, moved := l.r.moved.LoadAndDelete(v); moved {
+			l.outdated = append(l.outdated, outdated{v, v})
+		}
 		up = cmp.Or(v.run.job.unread, unreadIn(v.run.job.out.err), l.openAbove(v, l.looksAtPaths(v) && !v.run.untold()))
 	case v.run.untold():
 		up = l.openAbove(v, false)

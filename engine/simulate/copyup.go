@@ -184,5 +184,8 @@ func (l *Layer) copyFile(p string, f safepath.Folder, name string, to safepath.F
 	if _, err := io.Copy(w, io.LimitReader(r, maxCopied)); err != nil {
 		return err
 	}
+	for _, by := range l.outdated(p, nil) {
+		by.Moved()
+	}
 	return errors.Join(l.takeOver(out, st), unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", out), st.Mode&0o7777))
 }

@@ -47,6 +47,8 @@ type Layer struct {
 type Looker = interface {
 	// Awaits is called for a look at something that only a run of this resource can tell; it is empty where no single one can.
 	Awaits(resource string)
+	// Moved is called when something that was looked at on the machine is copied to the layer: it has another inode there.
+	Moved()
 }
 
 // NewLayer returns a layer above the paths of a machine. It makes no folder before it needs one. The context bounds all its work.

@@ -42,7 +42,11 @@ type layered struct {
 	untold int
 
 	awaited string
+	moved   int
 }
+
+// Moved implements simulate.Looker.
+func (l *layered) Moved() { l.moved++ }
 
 // Awaits implements simulate.Looker.
 func (l *layered) Awaits(resource string) { l.untold, l.awaited = l.untold+1, resource }
@@ -140,6 +144,22 @@ func TestFindingL1Layer(t *testing.T) {
 	}
 	if _, err := f.Folder.Stat(f.Name + "/old"); err == nil {
 		t.Error("a removed file is in its folder")
+	}
+}
+
+// TestFindingL1LayerTellsOfCopies: who has looked at a file hears when it is copied, since it is another one in the layer.
+func TestFindingL1LayerTellsOfCopies(t *testing.T) {
+	l := newLayered(t)
+	l.write("is", "one\n")
+	l.write("other", "one\n")
+	l.holds("is", "one\n")
+	l.lay("line", "two", map[string]any{"file": filepath.Join(l.root, "other"), "content": "two"})
+	if l.holds("other", "one\ntwo\n"); l.moved != 1 {
+		t.Errorf("it heard %d times of what was copied as it looked", l.moved)
+	}
+	l.lay("line", "three", map[string]any{"file": filepath.Join(l.root, "is"), "content": "three"})
+	if l.holds("is", "one\nthree\n"); l.moved != 2 {
+		t.Errorf("it heard %d times when what it has looked at was copied, too", l.moved)
 	}
 }
 
