@@ -237,20 +237,20 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 // eachAtOnce is how many items one goroutine takes.
 const eachAtOnce = 1000
 
-// each calls do with every item, on all processors where there are many. do gets a
-// builder of its own that collects its findings, and may alter the item only.
+// each calls do with every item, on all processors where there are many. do then gets a
+// builder of its own that collects its findings. It may alter the item only.
 func (b *builder) each(do func(*builder, *item)) {
+	if len(b.items) <= eachAtOnce {
+		for _, it := range b.items {
+			do(b, it)
+		}
+		return
+	}
 	parts := make([]builder, (len(b.items)+eachAtOnce-1)/eachAtOnce)
 	var wg sync.WaitGroup
 	for i, chunk := range slices.Collect(slices.Chunk(b.items, eachAtOnce)) {
 		part := &parts[i]
 		part.reg, part.d, part.said, part.seed, part.g, part.first, part.vertices, part.same, part.uids, part.ready = b.reg, b.d, b.said, b.seed, b.g, b.first, b.vertices, b.same, b.uids, b.ready
-		if len(parts) == 1 {
-			for _, it := range chunk {
-				do(part, it)
-			}
-			continue
-		}
 		wg.Go(func() {
 			_ = apart.Each("a method", 0, len(chunk), func(i int) error {
 				do(part, chunk[i])

@@ -26,7 +26,7 @@ func (b *builder) claim(it *item) {
 		return
 	}
 	if b.claims == nil {
-		b.claims = make([]claim, 0, eachAtOnce)
+		b.claims = make([]claim, 0, min(eachAtOnce, len(b.first)))
 	}
 	before := len(b.claims)
 	if err := b.claimAll(it); err != nil {

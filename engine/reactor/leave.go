@@ -1,6 +1,10 @@
 package reactor
 
-import "log/slog"
+import (
+	"log/slog"
+
+	"github.com/reactivegraph/mgmt/internal/apart"
+)
 
 // remove begins the end of a vertex that has left the graph.
 func (l *loop) remove(v *vertex) {
@@ -23,7 +27,8 @@ func (l *loop) leave(v *vertex) {
 		return
 	}
 	l.active++
-	go l.r.depart(v, v.membership.after == nil)
+	r, name := l.r, v.membership.after == nil
+	apart.Go("Cleanup", func() error { return r.call(v, "Cleanup", v.Cleanup) }, func(err error) { r.depart(v, name, err) })
 }
 
 // finished takes the news that a vertex has left, and lets the one start that
@@ -97,11 +102,11 @@ func (l *loop) tellIdle(v *vertex) {
 	}
 }
 
-// depart cleans up a vertex that has left, and, if its name has left too, the records of the name.
-// It runs on a goroutine of its own.
-func (r *Reactor) depart(v *vertex, name bool) {
+// depart ends what the Cleanup of a vertex that has left has begun, and, if its name has left too, forgets the records of the name.
+// It runs on the goroutine of that Cleanup.
+func (r *Reactor) depart(v *vertex, name bool, err error) {
 	defer r.mail.post(v, mailFinished)
-	r.cleanup(v)
+	r.cleaned(v, err)
 	if !name || r.opt.ReadOnly || v.noop {
 		return
 	}

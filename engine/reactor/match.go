@@ -95,18 +95,27 @@ func (s *swap) keepMost() {
 // pairs calls do, on all processors, for each vertex of a graph under whose id one runs.
 func (r *Reactor) pairs(g *engine.Graph, do func(i int, decl *engine.Vertex, v *vertex)) {
 	const chunk = 2000
+	some := func(from, to int) {
+		old := from // where the next one stands in the old graph, as a rule
+		_ = apart.Each("Cmp", from, to, func(i int) error {
+			if v := r.likely(g.ID(i), old); v != nil {
+				old = int(v.index) + 1
+				do(i, g.Value(i), v)
+			}
+			return nil
+		}, func(int, error) {}) // as after a panic of Cmp: see same
+	}
+	n := g.Len()
+	if len(r.loop.byIndex) == 0 {
+		n = 0
+	}
+	if n <= chunk {
+		some(0, n)
+		return
+	}
 	var wg sync.WaitGroup
-	for from := 0; from < g.Len() && len(r.loop.byIndex) > 0; from += chunk {
-		wg.Go(func() {
-			old := from // where the next one stands in the old graph, as a rule
-			_ = apart.Each("Cmp", from, min(from+chunk, g.Len()), func(i int) error {
-				if v := r.likely(g.ID(i), old); v != nil {
-					old = int(v.index) + 1
-					do(i, g.Value(i), v)
-				}
-				return nil
-			}, func(int, error) {}) // as after a panic of Cmp: see same
-		})
+	for from := 0; from < n; from += chunk {
+		wg.Go(func() { some(from, min(from+chunk, n)) })
 	}
 	wg.Wait()
 }
@@ -288,5 +297,5 @@ func (v *vertex) equals(d *engine.Vertex) bool {
 	if m := engine.MetaOf(d.Res); !v.meta.Equal(m) || !v.hasKey(batchKey(d.Res, m, v.noop)) {
 		return false
 	}
-	return lifecycle.Call("Cmp", func() error { return v.Res.Cmp(d.Res) }) == nil
+	return v.Res.Cmp(d.Res) == nil
 }

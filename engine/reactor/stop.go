@@ -170,7 +170,12 @@ func (e *ending) unfinished() []string {
 // cleanup calls Cleanup and gives up what v shares. Errors are only logged: no caller is left to
 // act on them.
 func (r *Reactor) cleanup(v *vertex) {
-	if err := apart.Call("Cleanup", func() error { return r.call(v, "Cleanup", v.Cleanup) }); err != nil {
+	r.cleaned(v, apart.Call("Cleanup", func() error { return r.call(v, "Cleanup", v.Cleanup) }))
+}
+
+// cleaned logs the error of a Cleanup.
+func (r *Reactor) cleaned(v *vertex, err error) {
+	if err != nil {
 		r.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
 	}
 }

@@ -125,9 +125,9 @@ type edgeNews struct {
 // redraw finds out what the part does to the edges, and returns it as the scheduler takes it. The fresh vertices have slots.
 func (s *swap) redraw(removed []*vertex, taken []int32) sched.Patch {
 	l := &s.r.loop
-	d := &redrawn{next: map[*vertex]*vertex{}, ties: map[*vertex][]tie{}}
+	d := &redrawn{next: make(map[*vertex]*vertex, len(removed)), ties: make(map[*vertex][]tie, len(s.all))}
 	s.redrawn = d
-	p := sched.Patch{N: len(l.bySlot), Added: taken}
+	p := sched.Patch{N: len(l.bySlot), Added: taken, Removed: make([]sched.Vertex, 0, len(removed)), Batch: make([]int32, 0, len(taken))}
 	for _, v := range removed {
 		p.Removed = append(p.Removed, v.slot)
 		d.next[v] = nil

@@ -49,9 +49,10 @@ func (p *Parts) Change(ctx context.Context, h engine.Host, part *engine.Graph, r
 	if part == nil {
 		part = graph.New[*engine.Vertex](p.base.Name)
 	}
+	n := part.Len() + len(remove)
 	c := &Change{
 		p: p, part: part, Remove: remove, Whole: p.odd,
-		news: map[int32]*standing{}, asked: map[int32][]uint32{}, is: map[int32][]uint32{}, touched: map[uint32]bool{},
+		news: make(map[int32]*standing, n), asked: make(map[int32][]uint32, n), is: make(map[int32][]uint32, n), touched: map[uint32]bool{},
 	}
 	c.remove()
 	c.bring()
@@ -197,7 +198,7 @@ func (c *Change) remove() {
 func (c *Change) bring() {
 	p := c.p
 	numbers := make([]int32, c.part.Len())
-	mine := map[int32]bool{}
+	mine := make(map[int32]bool, c.part.Len())
 	for i, v := range c.part.All() {
 		n, ok := p.number(c.part.ID(i))
 		if !ok {
@@ -377,7 +378,7 @@ func (c *Change) compile() {
 			brought = append(brought, n)
 		}
 	}
-	places := map[int32]int{}
+	places := make(map[int32]int, len(brought))
 	place := func(n int32, v *engine.Vertex) int {
 		n = c.p.runsAs(n)
 		at, ok := places[n]

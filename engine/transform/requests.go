@@ -85,7 +85,7 @@ type round struct {
 
 // round asks once.
 func (c *Change) round(ctx context.Context, h engine.Host, askers, members []int32) *round {
-	r := &round{places: map[int32]int32{}}
+	r := &round{places: make(map[int32]int32, len(members))}
 	g := graph.New[*engine.Vertex](c.part.Name)
 	for _, n := range members {
 		at, _ := g.Add(c.id(n), c.vertex(n)) // each number once
@@ -182,7 +182,7 @@ func (c *Change) settle(r *round, askers []int32) {
 		e.From, e.To = int(numbers[w.from]), int(numbers[w.to])
 		auto[numbers[w.asker]] = append(auto[numbers[w.asker]], e)
 	}
-	row := map[int32]int32{}
+	row := make(map[int32]int32, len(r.asked))
 	for k, at := range r.asked {
 		row[at] = int32(k)
 	}

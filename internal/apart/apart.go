@@ -10,7 +10,11 @@
 // Each call has one goroutine, which ends with the function that it was given.
 package apart
 
-import "github.com/reactivegraph/mgmt/engine"
+import (
+	"runtime"
+
+	"github.com/reactivegraph/mgmt/engine"
+)
 
 // Call calls a function on a goroutine of its own, waits for its end, and returns its error. The argument method names, in the error of a
 // goroutine that was ended, what was called.
@@ -19,19 +23,25 @@ func Call(method string, f func() error) error { return <-Start(method, f) }
 // Start is Call that does not wait. The error comes in the channel, which has room for it.
 func Start(method string, f func() error) <-chan error {
 	ended := make(chan error, 1)
+	Go(method, f, func(err error) { ended <- err })
+	return ended
+}
+
+// Go is Start with a function that gets the error, on the same goroutine.
+func Go(method string, f func() error, then func(error)) {
 	go func() {
+		grow()
 		var err error
 		returned := false
 		defer func() {
 			if !returned {
 				err = engine.Exited(method)
 			}
-			ended <- err
+			then(err)
 		}()
 		err = f()
 		returned = true
 	}()
-	return ended
 }
 
 // Each calls a function for the numbers from one up to another, all on one goroutine, and waits for their end. Where a call ends the
@@ -57,4 +67,13 @@ func Each(method string, from, to int, f func(i int) error, exited func(i int, e
 		exited(at-1, err)
 	}
 	return nil
+}
+
+// grow makes room on the stack of a new goroutine in one step, while there is hardly anything on it. The code that is called here needs more
+// than the room it begins with, and to double that room again and again copies all frames each time.
+//
+//go:noinline
+func grow() {
+	var room [8 << 10]byte
+	runtime.KeepAlive(&room)
 }

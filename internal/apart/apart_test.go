@@ -27,6 +27,11 @@ func TestCall(t *testing.T) {
 	if err := apart.Call("it", func() error { return no }); err != no {
 		t.Error(err)
 	}
+	then := make(chan error)
+	apart.Go("it", func() error { return no }, func(err error) { then <- err })
+	if err := <-then; err != no {
+		t.Error(err)
+	}
 	for name, f := range map[string]func(){"leave": leave} {
 		err := apart.Call("it", func() error { f(); return nil })
 		p, ok := err.(*engine.PanicError)

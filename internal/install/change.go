@@ -114,7 +114,7 @@ func (in *Installer) altered(c *transform.Change, err error) error {
 	}
 	p := in.parts.Load()
 	p.Take(c)
-	brought := map[string]*engine.Vertex{}
+	brought := make(map[string]*engine.Vertex, c.Part.Len())
 	for id, v := range c.Brought() {
 		in.refers.Set(id, v.Res)
 		in.memory.Forget(id)

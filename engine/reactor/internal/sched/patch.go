@@ -328,6 +328,9 @@ type byEnd struct{ above, below map[Vertex][]Vertex }
 
 // endsOf sorts edges by their ends. So each row is altered once, however many edges of it are.
 func endsOf(edges [][2]Vertex) byEnd {
+	if len(edges) == 0 {
+		return byEnd{}
+	}
 	b := byEnd{map[Vertex][]Vertex{}, map[Vertex][]Vertex{}}
 	for _, e := range edges {
 		b.add(e[0], e[1])
@@ -342,10 +345,11 @@ func (b byEnd) add(u, v Vertex) {
 
 // newDraft makes the rows of the topology after p.
 func newDraft(m *Machine, p Patch) *draft {
+	n := len(p.Added) + len(p.Removed)
 	d := &draft{
-		m: m, levels: map[Vertex]int32{}, was: map[Vertex]int32{},
-		pred: draftRows{old: &m.pred, rows: map[Vertex][]Vertex{}, sorted: true},
-		succ: draftRows{old: &m.succ, rows: map[Vertex][]Vertex{}},
+		m: m, levels: make(map[Vertex]int32, len(p.Added)), was: map[Vertex]int32{},
+		pred: draftRows{old: &m.pred, rows: make(map[Vertex][]Vertex, n), sorted: true},
+		succ: draftRows{old: &m.succ, rows: make(map[Vertex][]Vertex, n)},
 	}
 	d.drop(p.Removed)
 	cut := endsOf(p.Cut)
@@ -514,7 +518,7 @@ func (d *draft) sort(set []Vertex, do func(Vertex)) (wait map[Vertex]int) {
 			}
 		}
 	}
-	var ready []Vertex
+	ready := make([]Vertex, 0, len(set))
 	for _, v := range set {
 		if wait[v] == 0 {
 			ready = append(ready, v)
