@@ -1,0 +1,230 @@
+package mgmt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/gapi/static"
+	"github.com/reactivegraph/mgmt/resources/basic"
+)
+
+// doors holds up the changes of the resources of its kind.
+type doors struct {
+	begun, gate chan struct{}
+
+	mu   sync.Mutex
+	seen []string // the comments that were validated
+}
+
+// held is a resource of doors.
+type held struct {
+	basic.NoopRes
+	doors *doors
+}
+
+func (h *held) Default() engine.Res { return &held{doors: h.doors} }
+
+// Validate waits for the gate.
+func (h *held) Validate() error {
+	h.doors.mu.Lock()
+	h.doors.seen = append(h.doors.seen, h.Comment)
+	h.doors.mu.Unlock()
+	select {
+	case h.doors.begun <- struct{}{}:
+	default:
+	}
+	<-h.doors.gate
+	return nil
+}
+
+// writing starts an Engine with three noops and a kind that waits at doors, and returns its changes. The function tells of each swap.
+func writing(t *testing.T, o mgmt.Options) (e *mgmt.Engine, ctx context.Context, d *doors, swapped func() string) {
+	t.Helper()
+	d = &doors{begun: make(chan struct{}, 1), gate: make(chan struct{})}
+	reg, err := engine.DefaultRegistry().With("held", func() engine.Res { return &held{doors: d} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	swaps := make(chan string, 100)
+	o.Registry, o.NoAutoGroup = reg, true
+	o.Observer.Swapped = func(s mgmt.Swap) { swaps <- fmt.Sprint(s.Added, s.Changed, s.Removed) }
+	e, ctx = applied(t, o)
+	if _, err := e.Apply(ctx, noops(3)); err != nil {
+		t.Fatal(err)
+	}
+	swapped = func() string {
+		t.Helper()
+		select {
+		case s := <-swaps:
+			return s
+		case <-ctx.Done():
+			t.Fatal(context.Cause(ctx))
+			return ""
+		}
+	}
+	swapped()
+	return e, ctx, d, swapped
+}
+
+// running runs changes. The returned function ends that, and returns the error of Run and all refusals.
+func running(ctx context.Context, c *mgmt.Changes) (stop func() (refusals []string, err error)) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan error, 1)
+	var all []string
+	go func() {
+		done <- c.Run(ctx, func(id string, err error) { all = append(all, id+": "+err.Error()) })
+	}()
+	return func() ([]string, error) { cancel(); err := <-done; return all, err }
+}
+
+// TestFindingM1Changes: the changes of one resource that come while a batch is under way count once, and the last one wins.
+func TestFindingM1Changes(t *testing.T) {
+	e, ctx, d, swapped := writing(t, mgmt.Options{})
+	c := e.Changes()
+	stop := running(ctx, c)
+	put := func(name string, n int) {
+		c.Put(static.Declare("held", name, &held{doors: d, NoopRes: basic.NoopRes{Comment: fmt.Sprint(name, n)}}))
+	}
+	put("a", 0)
+	<-d.begun
+	for n := range 1000 {
+		put("a", n+1)
+	}
+	put("b", 1)
+	c.Delete("held[b]") // it has never been there
+	c.Delete("noop[n0]")
+	put("c", 1)
+	c.Delete("held[c]")
+	put("c", 2)
+	close(d.gate)
+	if first, second := swapped(), swapped(); first != "1 0 0" || second != "1 1 1" {
+		t.Errorf("%s, %s", first, second)
+	}
+	if refusals, err := stop(); len(refusals) > 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%q, %v", refusals, err)
+	}
+	if want := []string{"a0", "a1000", "c2"}; !slices.Equal(d.seen, want) {
+		t.Errorf("%q, want %q", d.seen, want)
+	}
+}
+
+// TestFindingM1ChangesRefused: changes that are wrong are refused, and the others take effect together. Removals that MaxRemovals holds stay
+// held, whatever comes with them.
+func TestFindingM1ChangesRefused(t *testing.T) {
+	e, ctx, d, swapped := writing(t, mgmt.Options{MaxRemovals: reactor.Removals{Most: 1}})
+	close(d.gate)
+	c := e.Changes()
+	for _, step := range []struct {
+		gather func()
+		swap   string
+		want   []string
+	}{
+		{func() {
+			c.Put(single("x", 1, "nowhere"))
+			c.Put(single("z", 1, "y"))
+			c.Put(single("y", 1, "n1"))
+			c.Delete("noop[n2]")
+		}, "2 0 1", []string{"noop[x]: "}},
+		{func() {
+			c.Delete("noop[n1]")
+			c.Put(single("n0", 2))
+		}, "0 1 0", []string{"noop[n1]: "}},
+		{func() {
+			c.Put(single("x", 1, "nowhere"))
+			c.Delete("noop[n0]")
+			c.Delete("noop[z]")
+			c.Put(single("n4", 1))
+		}, "1 0 0", []string{"noop[x]: ", "noop[n0]: ", "noop[z]: "}},
+		{func() {
+			c.Put(single("n1", 1, "y"))
+			c.Put(single("n3", 1))
+		}, "1 0 0", []string{"noop[n1]: "}},
+	} {
+		step.gather()
+		stop := running(ctx, c)
+		if s := swapped(); s != step.swap {
+			t.Errorf("%s, want %s", s, step.swap)
+		}
+		refusals, _ := stop()
+		if !slices.EqualFunc(refusals, step.want, strings.HasPrefix) {
+			t.Errorf("%q, want %q", refusals, step.want)
+		}
+	}
+}
+
+// TestFindingM1ChangesStay: what is not in effect when Run ends is for the next Run, and without an Engine there is none.
+func TestFindingM1ChangesStay(t *testing.T) {
+	idle, err := mgmt.New(mgmt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := idle.Changes().Run(t.Context(), nil); !errors.Is(err, mgmt.ErrNotRunning) {
+		t.Error(err)
+	}
+	e, ctx, d, swapped := writing(t, mgmt.Options{})
+	c := e.Changes()
+	put := func(name, comment string) {
+		c.Put(static.Declare("held", name, &held{doors: d, NoopRes: basic.NoopRes{Comment: comment}}))
+	}
+	gone, cancel := context.WithCancelCause(ctx)
+	put("a", "1")
+	put("c", "1")
+	stop := running(gone, c)
+	<-d.begun
+	put("b", "1")
+	put("a", "2")
+	enough := errors.New("enough")
+	cancel(enough)
+	close(d.gate)
+	if refusals, err := stop(); len(refusals) > 0 || !errors.Is(err, enough) {
+		t.Errorf("%q, %v", refusals, err)
+	}
+	stop = running(ctx, c)
+	if s := swapped(); s != "3 0 0" {
+		t.Error(s)
+	}
+	if refusals, _ := stop(); len(refusals) > 0 {
+		t.Errorf("%q", refusals)
+	}
+	err = e.Look(ctx, func(r mgmt.Running) error {
+		for id, want := range map[string]string{"held[a]": "2", "held[b]": "1", "held[c]": "1"} {
+			if v := r.Find(id); v == nil || v.Res.(*held).Comment != want {
+				t.Errorf("%s is %v", id, v)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFindingM1ChangesOfAnEnd: Run ends with its Engine.
+func TestFindingM1ChangesOfAnEnd(t *testing.T) {
+	e, err := mgmt.New(mgmt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := e.Start(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	c := e.Changes()
+	go func() { ended <- c.Run(t.Context(), nil) }()
+	cancel()
+	if err := e.Wait(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, reactor.ErrStopped) {
+		t.Error(err)
+	}
+}
