@@ -16,6 +16,7 @@ type dir struct {
 	sigs  map[string]sig // while it is polled: the last state that was seen there
 
 	passing map[string]*transit // names on their way; nil before the first
+	late    map[string]string   // by name that was on its way for too long, and that nothing but writes has altered since: the handle of its file
 }
 
 // eventsAtOnce is how many events the hub serves before it looks at anything else.

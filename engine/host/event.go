@@ -93,6 +93,9 @@ func (h *hub) inside(d *dir, ev event, c change) {
 		t.c.merged++
 		return
 	}
+	if ev.op != opModified {
+		delete(d.late, ev.name)
+	}
 	asked, known := false, false
 	c.foreign = true
 	if stranger {

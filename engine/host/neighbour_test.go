@@ -359,13 +359,10 @@ func TestHearWaits(t *testing.T) {
 	}
 	for _, closes := range []bool{true, false} {
 		file := filepath.Join(t.TempDir(), "a")
+		write(t, file, "")
 		clock := &handTime{now: time.Now()}
 		h := newHost(t, Options{Clock: clock})
 		s := watch(t, h, plain, file)
-		write(t, file, "")
-		h.Hear(t.Context())
-		<-s.C()
-		s.Cause()
 		f, err := os.OpenFile(file, os.O_WRONLY, 0)
 		must(t, err)
 		defer f.Close()
@@ -458,4 +455,51 @@ func TestFindingK1BusyMachine(t *testing.T) {
 	}
 	clock.pass(h, processTime+time.Millisecond)
 	woken(t, s)
+}
+
+// TestFindingK2WritesOn: a writer who does not close a file in two seconds is not waited for again when he writes on. The next one is.
+func TestFindingK2WritesOn(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return // who has a file open is not known
+	}
+	file := filepath.Join(t.TempDir(), "a")
+	write(t, file, "")
+	clock := &handTime{now: time.Now()}
+	h := newHost(t, Options{Clock: clock})
+	s := watch(t, h, plain, file)
+	f, err := os.OpenFile(file, os.O_WRONLY, 0)
+	must(t, err)
+	defer f.Close()
+	writes := func(f *os.File) bool {
+		t.Helper()
+		_, err := f.WriteString("x")
+		must(t, err)
+		return h.Writing(t.Context(), file)
+	}
+	if !writes(f) {
+		t.Error("its writer is not waited for")
+	}
+	for range 3 {
+		clock.pass(h, longestPassage)
+		woken(t, s)
+		if writes(f) {
+			t.Error("its writer is waited for once more")
+		}
+		h.Hear(t.Context()) // does not wait for him either
+	}
+	_, end := neighbour(t, filepath.Dir(file), "exec >> a; echo x; echo >&2; exec sleep 600") // the file is still the same
+	if h.Writing(t.Context(), file) {
+		t.Error("one who has the same file is waited for")
+	}
+	end()
+	must(t, f.Close())
+	woken(t, s)
+	clock.pass(h, writesPause)
+	if f, err = os.OpenFile(file, os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !writes(f) {
+		t.Error("the next writer is not waited for")
+	}
 }

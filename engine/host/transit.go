@@ -20,6 +20,7 @@ type transit struct {
 	by   *actor    // whose end is awaited; nil for nobody's
 	file string    // the handle of the one that was modified last; empty where it is not known
 	same bool      // nothing has altered the name since file was seen to have it
+	late bool      // it was on its way before, for too long: nobody waits again while the same file is written on
 	when time.Time // it is looked at
 	at   int       // in the heap
 
@@ -51,6 +52,8 @@ func (h *hub) pass(d *dir, ev event, c change) {
 		s.holds = func(pid int) bool { return holdsOpen(pid, join(d.path, ev.name)) }
 	}
 	whole := s.pid == h.self && ev.op != opModified // a file of ours has no name before it is complete
+	file, late := d.late[ev.name]
+	late = late && ev.op == opModified && file == ev.file
 	switch {
 	case t == nil:
 		var p passage
@@ -58,7 +61,7 @@ func (h *hub) pass(d *dir, ev event, c change) {
 			h.tell(d, ev.name, c)
 			return
 		}
-		t = &transit{dir: d, name: ev.name, passage: p, c: c, when: p.due()}
+		t = &transit{dir: d, name: ev.name, passage: p, c: c, late: late, when: p.due()}
 		if d.passing == nil {
 			d.passing = make(map[string]*transit)
 		}
@@ -69,6 +72,7 @@ func (h *hub) pass(d *dir, ev event, c change) {
 		return
 	default:
 		t.c.merge(c)
+		t.late = t.late && late
 		s.written = ev.op&(opCreated|opClosed) == opCreated && h.isWritten(t)
 		if t.take(s, now) || whole && len(t.open) == 0 {
 			h.arrive(t, c.foreign)
@@ -160,6 +164,12 @@ func (h *hub) ripen() {
 			continue
 		}
 		h.arrive(t, false)
+		if !t.began.Add(longestPassage).After(now) {
+			if t.dir.late == nil {
+				t.dir.late = make(map[string]string)
+			}
+			t.dir.late[t.name] = t.file
+		}
 	}
 	h.wind()
 }
@@ -224,7 +234,7 @@ func (h *hub) hear(ctx context.Context) {
 // until returns what is closed when one of those that began by then has ended; nil where there is none.
 func (x *transits) until(then time.Time) <-chan struct{} {
 	for _, t := range x.order {
-		if t.began.After(then) {
+		if t.late || t.began.After(then) {
 			continue
 		}
 		if t.over == nil {
@@ -261,6 +271,9 @@ func (h *hub) caughtUp(ctx context.Context, f func()) {
 // isPassing reports whether the name, or something below it, is on its way.
 func (h *hub) isPassing(path string) bool {
 	for _, t := range h.transits.order {
+		if t.late {
+			continue
+		}
 		if at := join(t.dir.path, t.name); at == path || strings.HasPrefix(at, path+"/") {
 			return true
 		}
