@@ -41,11 +41,17 @@ func (c *Changes) Put(d gapi.Declaration) {
 	if d.Res != nil {
 		d.Kind, d.Name = cmp.Or(d.Kind, d.Res.Kind()), cmp.Or(d.Name, d.Res.Name())
 	}
+	d = gapi.Qualified(c.e.registry(), d)
 	c.gather(schema.Ref{Kind: strings.ToLower(d.Kind), Name: d.Name}.ID(), &d)
 }
 
 // Delete has a resource leave the graph, by its id (kind[name]). One that is not there has left.
-func (c *Changes) Delete(id string) { c.gather(id, nil) }
+func (c *Changes) Delete(id string) {
+	if kind, name, ok := strings.Cut(id, "["); ok {
+		id = strings.ToLower(kind) + "[" + name // as Put does
+	}
+	c.gather(id, nil)
+}
 
 func (c *Changes) gather(id string, d *gapi.Declaration) {
 	c.mu.Lock()
@@ -91,18 +97,26 @@ func (c *Changes) batch(ctx context.Context, refused func(id string, err error))
 	ids, changes := c.order, c.next
 	c.order, c.next = nil, map[string]*gapi.Declaration{}
 	c.mu.Unlock()
-	for len(ids) > 0 {
+	for {
 		ids = slices.DeleteFunc(ids, func(id string) bool { return changes[id] == nil && c.e.session.graphs.Parts().Find(id) == nil })
+		if len(ids) == 0 {
+			return nil // a change of nothing would be one, too: it ends the wait of a removal that is held
+		}
 		err := c.patch(ctx, changes, ids)
-		switch {
-		case err == nil:
+		if err == nil {
 			return nil
+		}
+		left, hasLeft := errors.AsType[*reactor.UnknownResourceError](err)
+		switch {
 		case ctx.Err() != nil:
 			c.giveBack(changes, ids)
 			return context.Cause(ctx)
 		case errors.Is(err, reactor.ErrStopped):
 			c.giveBack(changes, ids)
 			return err
+		case hasLeft && slices.Contains(ids, left.Resource) && changes[left.Resource] == nil: // another change has removed it meanwhile
+			ids = slices.DeleteFunc(ids, func(id string) bool { return id == left.Resource })
+			continue
 		}
 		wrong := atFault(err, changes)
 		some := slices.ContainsFunc(ids, wrong)
@@ -114,7 +128,6 @@ func (c *Changes) batch(ctx context.Context, refused func(id string, err error))
 			return true
 		})
 	}
-	return nil
 }
 
 // atFault returns which changes the error of a batch names.

@@ -76,11 +76,16 @@ func writing(t *testing.T, o mgmt.Options) (e *mgmt.Engine, ctx context.Context,
 
 // running runs changes. The returned function ends that, and returns the error of Run and all refusals.
 func running(ctx context.Context, c *mgmt.Changes) (stop func() (refusals []string, err error)) {
-	ctx, cancel := context.WithCancel(ctx)
+	return runningIn(&asked{Context: ctx}, c)
+}
+
+func runningIn(in *asked, c *mgmt.Changes) (stop func() (refusals []string, err error)) {
+	ctx, cancel := context.WithCancel(in.Context)
+	in.Context = ctx
 	done := make(chan error, 1)
 	var all []string
 	go func() {
-		done <- c.Run(ctx, func(id string, err error) { all = append(all, id+": "+err.Error()) })
+		done <- c.Run(in, func(id string, err error) { all = append(all, id+": "+err.Error()) })
 	}()
 	return func() ([]string, error) { cancel(); err := <-done; return all, err }
 }
@@ -226,5 +231,92 @@ func TestFindingM1ChangesOfAnEnd(t *testing.T) {
 	}
 	if err := <-ended; !errors.Is(err, reactor.ErrStopped) {
 		t.Error(err)
+	}
+}
+
+// asked is a context that tells of each call of Done.
+type asked struct {
+	context.Context
+	calls chan struct{}
+}
+
+func (c *asked) Done() <-chan struct{} {
+	select {
+	case c.calls <- struct{}{}:
+	default:
+	}
+	return c.Context.Done()
+}
+
+// begins runs changes, and returns when the first batch has been taken: Run has looked at ctx three times before that, and once after it.
+func begins(ctx context.Context, c *mgmt.Changes) (stop func() (refusals []string, err error)) {
+	seen := &asked{ctx, make(chan struct{}, 4)}
+	stop = runningIn(seen, c)
+	for range 4 {
+		<-seen.calls
+	}
+	return stop
+}
+
+// TestFindingM1ChangesOfOthers: what another change removes while a batch waits for it has left, and costs the rest of the batch nothing.
+func TestFindingM1ChangesOfOthers(t *testing.T) {
+	e, ctx, d, swapped := writing(t, mgmt.Options{})
+	other := make(chan error, 1)
+	part := static.NewGraph("other")
+	part.Add("held", "o", &held{doors: d})
+	go func() { other <- e.Patch(ctx, part.Declared(), "noop[n0]") }()
+	<-d.begun
+	c := e.Changes()
+	c.Put(single("x", 1))
+	c.Delete("noop[n0]")
+	stop := begins(ctx, c)
+	close(d.gate)
+	if err := <-other; err != nil {
+		t.Fatal(err)
+	}
+	if first, second := swapped(), swapped(); first != "1 0 1" || second != "1 0 0" {
+		t.Errorf("%s, %s", first, second)
+	}
+	if refusals, _ := stop(); len(refusals) > 0 {
+		t.Errorf("%q", refusals)
+	}
+}
+
+// TestFindingM1ChangesOfNothing: a removal of what is not there is no change of the graph.
+func TestFindingM1ChangesOfNothing(t *testing.T) {
+	swaps := make(chan mgmt.Swap, 10)
+	e, ctx := applied(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) { swaps <- s }}})
+	c := e.Changes()
+	c.Delete("noop[none]")
+	stop := begins(ctx, c)
+	c.Put(single("x", 1))
+	if s := <-swaps; s.Added != 1 {
+		t.Errorf("%+v", s)
+	}
+	if refusals, _ := stop(); len(refusals) > 0 {
+		t.Errorf("%q", refusals)
+	}
+}
+
+// TestFindingM1ChangesByName: changes are gathered by the names that resources have in a graph.
+func TestFindingM1ChangesByName(t *testing.T) {
+	reg, err := engine.DefaultRegistry().With("aimed", func() engine.Res { return &aimed{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	swaps := make(chan mgmt.Swap, 10)
+	e, ctx := applied(t, mgmt.Options{Registry: reg, Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) { swaps <- s }}})
+	c := e.Changes()
+	for _, on := range []string{"", "one", "two", "three"} {
+		c.Put(static.Declare("aimed", "x", &aimed{On: on}))
+	}
+	c.Delete("Aimed[x]")
+	c.Delete("aimed[x@one]")
+	stop := running(ctx, c)
+	if s := <-swaps; s.Added != 2 {
+		t.Errorf("%+v", s)
+	}
+	if refusals, _ := stop(); len(refusals) > 0 {
+		t.Errorf("%q", refusals)
 	}
 }
