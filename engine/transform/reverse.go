@@ -249,7 +249,12 @@ func asked(ctx context.Context, c *engine.Graph, added map[int]*engine.Reversal,
 			if added[int(th.vertex)] == nil {
 				continue
 			}
-			if i, err := a.index.find(th.uid, th.sum, th.vertex, &budget); err == nil && i >= 0 && added[int(i)] == nil {
+			i := int32(-1)
+			err := engine.Guard("IFF", func() (err error) {
+				i, err = a.index.find(th.uid, th.sum, th.vertex, &budget)
+				return err
+			})
+			if err == nil && i >= 0 && added[int(i)] == nil {
 				want(int(th.vertex), int(i), samePlace)
 			}
 		}

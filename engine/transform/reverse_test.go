@@ -302,6 +302,49 @@ func TestReverseAmongNew(t *testing.T) {
 	}
 }
 
+// sour is a kind whose UIDs can't be compared.
+type sour struct{ past }
+
+func (*sour) Default() engine.Res                     { return &sour{} }
+func (*sour) Reversed(engine.Res) (engine.Res, error) { return &sour{past{Text: "gone"}}, nil }
+func (s *sour) UIDs() []engine.ResUID                 { return []engine.ResUID{&sourUID{engine.UIDOf(s)}} }
+
+type sourUID struct{ engine.BaseUID }
+
+func (*sourUID) IFF(engine.ResUID) bool { panic("no") }
+
+// TestReverseIFFPanics: a UID that can't be compared costs no more than the order that it would give.
+func TestReverseIFFPanics(t *testing.T) {
+	reg, err := pasts(t).With("sour", func() engine.Res { return &sour{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := journal.NewMemory()
+	then, now := &sour{}, &sour{}
+	then.SetKind("sour")
+	then.SetName("x")
+	now.SetKind("sour")
+	now.SetName("y")
+	img, err := engine.Take(then, nil, []string{"text"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rev := engine.Reversal{Kind: "sour", Name: "x"}
+	writes, err := rev.Writes(img)
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit(t, s, writes...)
+	g := graph.New[*engine.Vertex]("g")
+	if _, err := g.Add("sour[y]", &engine.Vertex{Res: now}); err != nil {
+		t.Fatal(err)
+	}
+	out, err := transform.Run(t.Context(), g, transform.Steps(transform.Options{Undoing: transform.Undoing{Store: s, Registry: reg}}), nil)
+	if err != nil || out.Len() != 2 {
+		t.Error(out, err)
+	}
+}
+
 // TestReverseRefuses: what can't be undone is told, and costs nothing else.
 func TestReverseRefuses(t *testing.T) {
 	s := journal.NewMemory()
