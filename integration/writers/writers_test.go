@@ -26,6 +26,7 @@ type writer struct {
 	runs    []string // the names of the programs whose process may write or close the file
 	direct  bool     // the process that is started is the one that writes
 	lives   bool     // it lives for 10 ms after its last write
+	fault   string   // what it says beside every program that removes the name, whatever that one looks at before
 	prepare func(w *work, name string, texts []string) error
 }
 
@@ -56,7 +57,9 @@ var writers = []writer{
 		command: func(_ *work, path, source, _ string, _ int) *exec.Cmd {
 			return run("install", "-m", "644", source, path)
 		}},
-	{name: "mv", needs: []string{"mv"}, runs: []string{"mv"}, direct: true,
+	// mv of coreutils 9.1 asks what is at a name that has refused a rename. Where nothing is there any more, it goes on with a stat that it
+	// has not filled: 7 of 4,000 failed so beside a loop of creat and unlink.
+	{name: "mv", needs: []string{"mv"}, runs: []string{"mv"}, direct: true, fault: "cannot overwrite directory",
 		command: func(_ *work, path, source, _ string, _ int) *exec.Cmd { return run("mv", "-f", source, path) }},
 	{name: ">", needs: []string{"sh", "cat"}, runs: []string{"sh", "dash", "bash", "busybox", "cat"},
 		command: func(_ *work, path, source, _ string, _ int) *exec.Cmd {
@@ -193,6 +196,8 @@ func (c *column) try() {
 	for i, text := range texts {
 		pid, err := c.write(text, i)
 		switch {
+		case err != nil && c.w.fault != "" && !c.s.exists && strings.Contains(err.Error(), c.w.fault):
+			c.t.Logf("round %d: a fault of %s: %v", i, c.w.name, err)
 		case err != nil:
 			failed++
 			c.t.Logf("round %d: %v", i, err)
