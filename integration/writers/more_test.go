@@ -53,6 +53,10 @@ func TestWithoutRoot(t *testing.T) {
 	if err := os.Chmod(d.data("f"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	d.until("its mode is right", func() bool {
+		st, err := os.Stat(d.data("f"))
+		return err == nil && st.Mode() == 0o644
+	})
 	for i, name := range []string{"cp", "twice"} {
 		w := &writers[0]
 		if name == "twice" {
