@@ -69,7 +69,7 @@ func TestWithoutRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.repaired()
-		c.alone[text+"\n"] = pid
+		c.wrote(text, pid)
 		c.look()
 	}
 }
@@ -126,7 +126,7 @@ func TestFindingK1Edits(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.repaired()
-		c.alone[text+"\n"] = pid
+		c.wrote(text, pid)
 	}
 	c.look()
 	if log := complaints(d.said()); log != "" {

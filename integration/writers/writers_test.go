@@ -171,6 +171,7 @@ type column struct {
 	work   *work
 	asRoot bool
 	alone  map[string]int // the texts of writers that were alone between two repairs, and their processes
+	last   string         // of them
 
 	told, named int // changes by such writers that the history has, and by the right process
 }
@@ -202,7 +203,7 @@ func (c *column) try() {
 			failed++
 			c.t.Logf("round %d: %v", i, err)
 		case i%3 == 0:
-			c.alone[text+"\n"] = pid
+			c.wrote(text, pid)
 		}
 		if i%3 != 1 {
 			c.repaired()
@@ -233,6 +234,12 @@ func (c *column) write(text string, round int) (pid int, err error) {
 	return cmd.Process.Pid, nil
 }
 
+// wrote notes a writer that was alone.
+func (c *column) wrote(text string, pid int) {
+	c.last = text + "\n"
+	c.alone[c.last] = pid
+}
+
 // repaired waits until the name is as the graph says.
 func (c *column) repaired() {
 	c.t.Helper()
@@ -252,7 +259,11 @@ func (c *column) look() {
 		return // the history says that the name was there
 	}
 	var missing []string
-	events := c.d.history(c.d.named(strings.TrimPrefix(c.path, c.work.data)))
+	var events []event
+	c.d.until("the history has "+c.last, func() bool { // a file is right before its run has ended
+		events = c.d.history(c.d.named(strings.TrimPrefix(c.path, c.work.data)))
+		return c.last == "" || slices.ContainsFunc(events, func(e event) bool { return e.text() == c.last })
+	})
 	for text, pid := range c.alone {
 		i := slices.IndexFunc(events, func(e event) bool { return e.text() == text })
 		if i < 0 {
@@ -263,6 +274,7 @@ func (c *column) look() {
 		c.blame(&events[i], pid)
 	}
 	clear(c.alone)
+	c.last = ""
 	if len(missing) > 0 {
 		var texts []string
 		for i := range events {
