@@ -331,6 +331,13 @@ func (c *handTime) pass(h *Host, d time.Duration) {
 	h.hub.caughtUp(context.Background(), h.hub.ripen)
 }
 
+// watchByHand watches a file on a host with such a clock.
+func watchByHand(t *testing.T, file string) (*Host, *handTime, engine.Subscription) {
+	clock := &handTime{now: time.Now()}
+	h := newHost(t, Options{Clock: clock})
+	return h, clock, watch(t, h, plain, file)
+}
+
 // TestHear: subscribers are woken of all that has happened before the call.
 func TestHear(t *testing.T) {
 	if chosen() == "fsnotify" {
@@ -360,9 +367,7 @@ func TestHearWaits(t *testing.T) {
 	for _, closes := range []bool{true, false} {
 		file := filepath.Join(t.TempDir(), "a")
 		write(t, file, "")
-		clock := &handTime{now: time.Now()}
-		h := newHost(t, Options{Clock: clock})
-		s := watch(t, h, plain, file)
+		h, clock, s := watchByHand(t, file)
 		f, err := os.OpenFile(file, os.O_WRONLY, 0)
 		must(t, err)
 		defer f.Close()
@@ -399,9 +404,7 @@ func TestFindingK2NewFile(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")
-	clock := &handTime{now: time.Now()}
-	h := newHost(t, Options{Clock: clock})
-	s := watch(t, h, plain, file)
+	h, clock, s := watchByHand(t, file)
 	h.hub.mu.Lock()
 	_, end := neighbour(t, dir, "exec > a; echo x; echo >&2; exec sleep 600")
 	h.hub.mu.Unlock()
@@ -433,9 +436,7 @@ func TestFindingK1BusyMachine(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a")
-	clock := &handTime{now: time.Now()}
-	h := newHost(t, Options{Clock: clock})
-	s := watch(t, h, plain, file)
+	h, clock, s := watchByHand(t, file)
 	p, end := neighbour(t, dir, "echo x > a; echo >&2; while :; do :; done")
 	defer end()
 	if !h.Writing(t.Context(), file) {
@@ -464,9 +465,7 @@ func TestFindingK2WritesOn(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "a")
 	write(t, file, "")
-	clock := &handTime{now: time.Now()}
-	h := newHost(t, Options{Clock: clock})
-	s := watch(t, h, plain, file)
+	h, clock, s := watchByHand(t, file)
 	f, err := os.OpenFile(file, os.O_WRONLY, 0)
 	must(t, err)
 	defer f.Close()

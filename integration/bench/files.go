@@ -67,7 +67,7 @@ func syncFS(dir string) {
 // The pairs follow each other closely, so a slow phase of the machine hits both. Every
 // file is compared at the end, outside of the clock. The floor waits for its folder, and the
 // engine for a processor: where others need the processors, the ratio of the times rises, and
-// that of the CPU does not.
+// that of the CPU rises less.
 func coldConverge(b *bench, n, perDir, pairs int) result {
 	var got, floor, gotCPU, floorCPU []time.Duration
 	for i := range pairs {
