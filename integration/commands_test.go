@@ -146,11 +146,16 @@ func cmdStops(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// commandLines returns the arguments of all processes.
-func commandLines() []string {
+// commandLines returns the arguments of all processes whose working folder is within
+// dir. Another run of the suite beside this one has processes of the same names.
+func commandLines(dir string) []string {
 	paths, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	var lines []string
 	for _, path := range paths {
+		cwd, _ := os.Readlink(filepath.Join(filepath.Dir(path), "cwd"))
+		if !strings.HasPrefix(cwd, dir) {
+			continue
+		}
 		if text, err := os.ReadFile(path); err == nil && len(text) > 0 {
 			lines = append(lines, strings.TrimRight(strings.ReplaceAll(string(text), "\x00", " "), " "))
 		}
@@ -158,12 +163,13 @@ func commandLines() []string {
 	return lines
 }
 
-// cmdProcess waits for a process with a text in its arguments; with ! until there is
-// none: process TEXT
+// cmdProcess waits for a process of this script with a text in its arguments; with !
+// until there is none: process TEXT
 func cmdProcess(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, len(args) == 1, "[!] process TEXT")
+	work := ts.Getenv("WORK")
 	running := func() bool {
-		return slices.ContainsFunc(commandLines(), func(l string) bool { return strings.Contains(l, args[0]) })
+		return slices.ContainsFunc(commandLines(work), func(l string) bool { return strings.Contains(l, args[0]) })
 	}
 	if neg {
 		if !await.Eventually(func() bool { return !running() }) {
@@ -188,7 +194,7 @@ func cmdSpy(ts *testscript.TestScript, neg bool, args []string) {
 		defer f.Close()
 		seen := map[string]bool{}
 		for {
-			for _, line := range commandLines() {
+			for _, line := range commandLines("") {
 				if !seen[line] {
 					seen[line] = true
 					_, _ = f.WriteString(line + "\n")
