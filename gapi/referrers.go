@@ -1,6 +1,7 @@
 package gapi
 
 import (
+	"iter"
 	"maps"
 	"slices"
 
@@ -58,15 +59,16 @@ func (r *Referrers) refers(res engine.Res) bool {
 	return may
 }
 
-// To returns the first of some resources to which another resource refers, and that other one: it stays as it is. Both are empty where
-// there is none, so that all of them may go. anew says which resources are declared anew, and may refer to others by then.
-func (r *Referrers) To(ids []string, anew func(id string) bool) (gone, by string) {
-	for _, id := range ids {
-		for _, by := range slices.Sorted(maps.Keys(r.to[id])) {
-			if !slices.Contains(ids, by) && !anew(by) {
-				return id, by
+// To yields those of some resources to which another resource refers, each with such another one: it stays as it is. Where there are
+// none, all of them may go. anew says which resources are declared anew, and may refer to others by then.
+func (r *Referrers) To(ids []string, anew func(id string) bool) iter.Seq2[string, string] {
+	return func(yield func(gone, by string) bool) {
+		for _, id := range ids {
+			for _, by := range slices.Sorted(maps.Keys(r.to[id])) {
+				if !slices.Contains(ids, by) && !anew(by) && !yield(id, by) {
+					return
+				}
 			}
 		}
 	}
-	return "", ""
 }

@@ -1,6 +1,7 @@
 package gapi_test
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -46,9 +47,16 @@ func TestReferrers(t *testing.T) {
 	never := func(string) bool { return false }
 	check := func(wantGone, wantBy string, anew func(string) bool, ids ...string) {
 		t.Helper()
-		if gone, by := r.To(ids, anew); gone != wantGone || by != wantBy {
+		var gone, by string
+		for gone, by = range r.To(ids, anew) {
+			break
+		}
+		if gone != wantGone || by != wantBy {
 			t.Errorf("without %v, %q refers to %q; want %q to %q", ids, by, gone, wantBy, wantGone)
 		}
+	}
+	if all := maps.Collect(r.To([]string{"p[b]", "p[c]"}, never)); len(all) != 2 {
+		t.Errorf("not all are found: %q", all)
 	}
 	check("p[b]", "p[a]", never, "p[b]")
 	check("", "", never, "p[a]")         // no resource refers to it

@@ -1,10 +1,13 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
@@ -19,6 +22,43 @@ type ReferredError struct {
 
 func (e *ReferredError) Error() string {
 	return fmt.Sprintf("%s can't be deleted, because %s refers to it; delete both, or change %s first", e.Resource, e.By, e.By)
+}
+
+// ReferredErrors are all vertices of a Delete that remaining ones need, each once.
+type ReferredErrors []*ReferredError
+
+// NewReferredErrors takes the vertices that are to be deleted, each with one that needs it. It returns nil for none.
+func NewReferredErrors(all iter.Seq2[string, string]) error {
+	var list ReferredErrors
+	seen := map[string]bool{}
+	for gone, by := range all {
+		if !seen[gone] {
+			seen[gone] = true
+			list = append(list, &ReferredError{Resource: gone, By: by})
+		}
+	}
+	if list == nil {
+		return nil
+	}
+	return list
+}
+
+// Error implements error.
+func (e ReferredErrors) Error() string {
+	list := make([]string, len(e))
+	for i, one := range e {
+		list[i] = one.Error()
+	}
+	return strings.Join(list, "; ")
+}
+
+// Unwrap returns the errors of the resources.
+func (e ReferredErrors) Unwrap() []error {
+	list := make([]error, len(e))
+	for i, err := range e {
+		list[i] = err
+	}
+	return list
 }
 
 // change changes or adds the vertices of a part, and removes others.
@@ -82,15 +122,17 @@ func (s *swap) checkReferred(ctx context.Context, goes map[string]bool) error {
 	if len(s.leaving) == 0 {
 		return nil
 	}
-	var errs []error
+	var referred error
 	err := s.r.do(ctx, func() {
-		for _, v := range s.leaving {
-			if by := s.referrer(v, goes); by != "" {
-				errs = append(errs, &ReferredError{Resource: v.ID, By: by})
+		referred = NewReferredErrors(func(yield func(gone, by string) bool) {
+			for _, v := range s.leaving {
+				if by := s.referrer(v, goes); by != "" && !yield(v.ID, by) {
+					return
+				}
 			}
-		}
+		})
 	})
-	return errors.Join(err, errors.Join(errs...))
+	return cmp.Or(err, referred)
 }
 
 // referrer returns a vertex that stays and needs v, or "". The needs of a brought vertex stand in its new declaration.

@@ -130,37 +130,35 @@ func (c *Change) Brought() iter.Seq2[string, *engine.Vertex] {
 	}
 }
 
-// Referrer returns a vertex that goes, and another vertex that has declared an edge to it, stays and is not brought. Both are empty where
-// no vertex does. With a Part it looks only at the vertices of that: the reactor looks at the others.
-func (c *Change) Referrer() (gone, by string) {
-	if len(c.gone) == 0 {
-		return "", ""
-	}
-	for n, st := range c.news {
-		if c.Part != nil && st.v != nil && !slices.Contains(c.order, n) {
-			if gone := c.refersTo(n, st.own); gone != "" {
-				return gone, c.id(n)
+// Referrers yields vertices that go, each with another vertex that has declared an edge to it, stays and is not brought. With a Part it
+// looks only at the vertices of that: the reactor looks at the others.
+func (c *Change) Referrers() iter.Seq2[string, string] {
+	return func(yield func(gone, by string) bool) {
+		if len(c.gone) == 0 {
+			return
+		}
+		for n, st := range c.news {
+			if c.Part != nil && st.v != nil && !slices.Contains(c.order, n) && !c.refersTo(n, st.own, yield) {
+				return
+			}
+		}
+		if c.Part != nil {
+			return
+		}
+		for n, st := range c.p.changed {
+			if st.v != nil && c.news[n] == nil && !c.refersTo(n, st.own, yield) {
+				return
+			}
+		}
+		for _, n := range c.gone {
+			for e := range c.p.baseEdges(n) {
+				owner := ownerOf(e)
+				if owner != n && e.By != graph.ByNeither && c.news[owner] == nil && !c.p.automatic(e) && !yield(c.id(n), c.id(owner)) {
+					return
+				}
 			}
 		}
 	}
-	if c.Part != nil {
-		return "", ""
-	}
-	for n, st := range c.p.changed {
-		if st.v != nil && c.news[n] == nil {
-			if gone := c.refersTo(n, st.own); gone != "" {
-				return gone, c.id(n)
-			}
-		}
-	}
-	for _, n := range c.gone {
-		for e := range c.p.baseEdges(n) {
-			if owner := ownerOf(e); owner != n && e.By != graph.ByNeither && c.news[owner] == nil && !c.p.automatic(e) {
-				return c.id(n), c.id(owner)
-			}
-		}
-	}
-	return "", ""
 }
 
 // ownerOf returns the number at which an edge stands.
@@ -171,14 +169,15 @@ func ownerOf(e graph.Edge) int32 {
 	return int32(e.To)
 }
 
-// refersTo returns a vertex that goes at the other end of an edge that belongs to vertex n, empty for none.
-func (c *Change) refersTo(n int32, own []graph.Edge) string {
+// refersTo yields the vertices that go at the other ends of edges that belong to vertex n, with n. It returns what yield does.
+func (c *Change) refersTo(n int32, own []graph.Edge, yield func(gone, by string) bool) bool {
 	for _, e := range own {
-		if other := int32(e.From+e.To) - n; e.By != graph.ByNeither && slices.Contains(c.gone, other) {
-			return c.id(other)
+		other := int32(e.From+e.To) - n
+		if e.By != graph.ByNeither && slices.Contains(c.gone, other) && !yield(c.id(other), c.id(n)) {
+			return false
 		}
 	}
-	return ""
+	return true
 }
 
 // remove notes the vertices that go.

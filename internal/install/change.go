@@ -72,17 +72,13 @@ func (in *Installer) mayRemove(st *reactor.Stage, part *engine.Graph, ids []stri
 	if in.refers == nil {
 		in.refers = gapi.NewReferrers(in.parts.Load().Declared())
 	}
-	gone, by := in.refers.To(ids, func(by string) bool {
+	return reactor.NewReferredErrors(in.refers.To(ids, func(by string) bool {
 		if part == nil {
 			return false
 		}
 		i, ok := part.Index(by)
 		return ok && part.Value(i) != nil
-	})
-	if by != "" {
-		return &reactor.ReferredError{Resource: gone, By: by}
-	}
-	return nil
+	}))
 }
 
 // alter puts a part into effect, and removes some vertices.
@@ -92,8 +88,8 @@ func (in *Installer) alter(ctx context.Context, st *reactor.Stage, part *engine.
 	if err != nil {
 		return err
 	}
-	if gone, by := c.Referrer(); by != "" {
-		return &reactor.ReferredError{Resource: gone, By: by}
+	if err := reactor.NewReferredErrors(c.Referrers()); err != nil {
+		return err
 	}
 	// A part that closes a cycle with an automatic edge goes the way of the whole graph, which leaves such edges out.
 	if c.Whole == "" {
