@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -20,19 +22,32 @@ import (
 // Put and Delete never wait, and may be called from any goroutine, also before Run. The changes of a batch come and go in one change of
 // the graph, as those of Engine.Patch do. Where that is refused, those that the error names are left out, and the others are tried
 // again; where it names none, all are left out. What must come together, or not at all, is for Engine.Patch.
+//
+// Removals that Options.MaxRemovals holds stay gathered, while other changes go on. Later removals join them. Engine.Resume with an empty
+// name lets those go that are held by then, and a Put takes its own back.
 type Changes struct {
 	e    *Engine
 	turn chan struct{} // capacity 1; full while Run goes on
 	some chan struct{} // capacity 1; full where there may be changes
 
-	mu    sync.Mutex
-	order []string                     // ids, as they were first named
-	next  map[string]*gapi.Declaration // by id; nil for a removal
+	mu       sync.Mutex
+	order    []string                     // ids, as they were first named
+	next     map[string]*gapi.Declaration // by id; nil for a removal
+	held     map[string]bool              // removals of next that wait for Resume
+	again    bool                         // held ones are to be tried: a removal has come or was taken back
+	accepted *offer                       // Resume lets these go
+}
+
+// offer is removals that wait for Resume, and why. Engine.offers has the one of each Changes, if there is one.
+type offer struct {
+	why    *reactor.RemovalsError
+	ids    []string
+	trying atomic.Bool // these removals are in a batch, and may take effect
 }
 
 // Changes returns a writer without changes. Call its Run.
 func (e *Engine) Changes() *Changes {
-	return &Changes{e: e, turn: make(chan struct{}, 1), some: make(chan struct{}, 1), next: map[string]*gapi.Declaration{}}
+	return &Changes{e: e, turn: make(chan struct{}, 1), some: make(chan struct{}, 1), next: map[string]*gapi.Declaration{}, held: map[string]bool{}}
 }
 
 // Put has a resource be as declared, in place of what was gathered for it. The declaration is the writer's from then on; static.Declare
@@ -60,13 +75,15 @@ func (c *Changes) gather(id string, d *gapi.Declaration) {
 		c.order = append(c.order, id)
 	}
 	c.next[id] = d
+	c.again = c.again || d == nil || c.held[id]
+	delete(c.held, id)
 	c.wake()
 }
 
 // Run puts into effect what is gathered, batch after batch, until ctx or the Engine ends. It calls refused for each change that is left
-// out, with an error as of Engine.Patch; a removal that Options.MaxRemovals holds is for Engine.Delete then. Its error is the cause of
-// the end of ctx, ErrNotRunning, or reactor.ErrStopped. The changes that are not in effect by then stay gathered, for the next Run. A
-// second Run waits for the end of the first.
+// out, with an error as of Engine.Patch, and once for a removal that begins to wait for Resume, with a *reactor.RemovalsError. Where
+// refused is nil, Options.Logger gets these as warnings. The error of Run is the cause of the end of ctx, ErrNotRunning, or
+// reactor.ErrStopped. The changes that are not in effect by then stay gathered, for the next Run. A second Run waits for the end of the first.
 func (c *Changes) Run(ctx context.Context, refused func(id string, err error)) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -76,6 +93,11 @@ func (c *Changes) Run(ctx context.Context, refused func(id string, err error)) e
 	}
 	if _, err := c.e.running(ctx); err != nil {
 		return err
+	}
+	if refused == nil {
+		refused = func(id string, err error) {
+			c.e.session.opt.Logger.Warn("change refused", slog.String("resource", id), slog.String("error", err.Error()))
+		}
 	}
 	for {
 		select {
@@ -93,45 +115,118 @@ func (c *Changes) Run(ctx context.Context, refused func(id string, err error)) e
 
 // batch puts into effect what is gathered by now. The error is that of an Engine or a context that has ended.
 func (c *Changes) batch(ctx context.Context, refused func(id string, err error)) error {
-	c.mu.Lock()
-	ids, changes := c.order, c.next
-	c.order, c.next = nil, map[string]*gapi.Declaration{}
-	c.mu.Unlock()
+	b := c.take()
+	defer c.e.offers.CompareAndDelete(c, b.tried)
 	for {
-		ids = slices.DeleteFunc(ids, func(id string) bool { return changes[id] == nil && c.e.session.graphs.Parts().Find(id) == nil })
-		if len(ids) == 0 {
-			return nil // a change of nothing would be one, too: it ends the wait of a removal that is held
+		b.ids = slices.DeleteFunc(b.ids, func(id string) bool { return b.changes[id] == nil && c.e.session.graphs.Parts().Find(id) == nil })
+		if len(b.ids) == 0 {
+			return nil // a change of nothing would be one, too
 		}
-		err := c.patch(ctx, changes, ids)
+		err := c.patch(ctx, b)
 		if err == nil {
 			return nil
 		}
 		left, hasLeft := errors.AsType[*reactor.UnknownResourceError](err)
 		switch {
 		case ctx.Err() != nil:
-			c.giveBack(changes, ids)
+			c.giveBack(b)
 			return context.Cause(ctx)
 		case errors.Is(err, reactor.ErrStopped):
-			c.giveBack(changes, ids)
+			c.giveBack(b)
 			return err
-		case hasLeft && slices.Contains(ids, left.Resource) && changes[left.Resource] == nil: // another change has removed it meanwhile
-			ids = slices.DeleteFunc(ids, func(id string) bool { return id == left.Resource })
+		case hasLeft && b.removes(left.Resource): // another change has removed it meanwhile
+			b.ids = slices.DeleteFunc(b.ids, func(id string) bool { return id == left.Resource })
 			continue
 		}
-		wrong := atFault(err, changes)
-		some := slices.ContainsFunc(ids, wrong)
-		ids = slices.DeleteFunc(ids, func(id string) bool {
+		_, held := errors.AsType[*reactor.RemovalsError](err)
+		wrong := atFault(err)
+		if held {
+			wrong = b.removes
+		}
+		some := slices.ContainsFunc(b.ids, wrong)
+		b.ids = slices.DeleteFunc(b.ids, func(id string) bool {
 			if some && !wrong(id) {
 				return false
 			}
-			refused(id, err)
+			if !held || !b.waited[id] {
+				refused(id, err)
+			}
 			return true
 		})
 	}
 }
 
+// batch is changes that are put into effect together.
+type batch struct {
+	ids      []string
+	changes  map[string]*gapi.Declaration // by id; nil for a removal
+	waited   map[string]bool              // the removals that were held before
+	accepted []string                     // the resources that Resume lets go
+	tried    *offer                       // its removals are in the batch; nil for none
+}
+
+func (b *batch) removes(id string) bool {
+	d, there := b.changes[id]
+	return there && d == nil
+}
+
+// take returns the changes of the next batch. The removals that Resume lets go are one for themselves: with others they would be held
+// again. The removals that are held come along where others do.
+func (c *Changes) take() *batch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := &batch{changes: map[string]*gapi.Declaration{}, waited: map[string]bool{}}
+	due := func(id string) bool { return c.again || !c.held[id] }
+	if of := c.accepted; of != nil {
+		b.accepted = of.why.Removed
+		going := map[string]bool{}
+		for _, id := range of.ids {
+			going[id] = true
+		}
+		due = func(id string) bool { return going[id] && c.next[id] == nil }
+		defer c.wake() // for the others
+	}
+	var later []string
+	for _, id := range c.order {
+		if !due(id) {
+			later = append(later, id)
+			continue
+		}
+		b.ids, b.changes[id], b.waited[id] = append(b.ids, id), c.next[id], c.held[id]
+		delete(c.next, id)
+		delete(c.held, id)
+	}
+	if of, ok := c.e.offers.Load(c); ok && (c.again || c.accepted != nil) {
+		b.tried = of.(*offer)
+		b.tried.trying.Store(true)
+	}
+	c.order, c.again, c.accepted = later, c.accepted != nil, nil
+	return b
+}
+
+// keep gathers the removals of a batch again, until Resume lets them go or another one comes.
+func (c *Changes) keep(b *batch, why *reactor.RemovalsError) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ids := c.gatherAgain(b, b.removes)
+	for _, id := range ids {
+		c.held[id] = true
+	}
+	if len(ids) > 0 {
+		c.e.offers.Store(c, &offer{why: why, ids: ids})
+	}
+}
+
+// accept lets the removals of an offer go.
+func (c *Changes) accept(of *offer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.accepted = of
+	c.wake()
+}
+
 // atFault returns which changes the error of a batch names.
-func atFault(err error, changes map[string]*gapi.Declaration) func(id string) bool {
+func atFault(err error) func(id string) bool {
 	var names []string
 	if found, ok := errors.AsType[schema.Diagnostics](err); ok {
 		for _, d := range found {
@@ -148,40 +243,55 @@ func atFault(err error, changes map[string]*gapi.Declaration) func(id string) bo
 	if cycle, ok := errors.AsType[*graph.CycleError](err); ok {
 		names = append(names, cycle.Path...)
 	}
-	if needed, ok := errors.AsType[*reactor.ReferredError](err); ok {
-		names = append(names, needed.Resource)
+	if referred, ok := errors.AsType[reactor.ReferredErrors](err); ok {
+		for _, e := range referred {
+			names = append(names, e.Resource)
+		}
 	}
-	_, held := errors.AsType[*reactor.RemovalsError](err)
-	return func(id string) bool { return slices.Contains(names, id) || held && changes[id] == nil }
+	return func(id string) bool { return slices.Contains(names, id) }
 }
 
-// patch puts some changes into effect, all or none.
-func (c *Changes) patch(ctx context.Context, changes map[string]*gapi.Declaration, ids []string) error {
+// patch puts a batch into effect, all or nothing.
+func (c *Changes) patch(ctx context.Context, b *batch) error {
 	part := &gapi.Declared{}
 	var gone []string
-	for _, id := range ids {
-		if d := changes[id]; d != nil {
+	for _, id := range b.ids {
+		if d := b.changes[id]; d != nil {
 			part.Resources = append(part.Resources, *d)
 		} else {
 			gone = append(gone, id)
 		}
 	}
 	if len(part.Resources) == 0 {
-		return c.e.Delete(ctx, gone...)
+		part = nil
 	}
-	return c.e.Patch(ctx, part, gone...)
+	return c.e.session.graphs.Write(ctx, b.accepted, func(why *reactor.RemovalsError) { c.keep(b, why) }, part, gone...)
 }
 
-// giveBack gathers changes again that are not in effect, but for those of which a later one has come.
-func (c *Changes) giveBack(changes map[string]*gapi.Declaration, ids []string) {
+// giveBack gathers the changes of a batch again that are not in effect.
+func (c *Changes) giveBack(b *batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, later := c.next[id]; return later })
-	for _, id := range ids {
-		c.next[id] = changes[id]
-	}
-	c.order = append(ids, c.order...)
+	c.gatherAgain(b, func(string) bool { return true })
+	c.again = true
 	c.wake()
+}
+
+// gatherAgain gathers some changes of a batch again, but for those of which a later one has come, and returns which.
+func (c *Changes) gatherAgain(b *batch, which func(id string) bool) (ids []string) {
+	for _, id := range b.ids {
+		if !which(id) {
+			continue
+		}
+		if _, later := c.next[id]; later {
+			c.again = true
+			continue
+		}
+		c.next[id] = b.changes[id]
+		ids = append(ids, id)
+	}
+	c.order = slices.Concat(ids, c.order)
+	return ids
 }
 
 // wake tells Run that there are changes.

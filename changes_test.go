@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -55,7 +56,7 @@ func writing(t *testing.T, o mgmt.Options) (e *mgmt.Engine, ctx context.Context,
 	}
 	swaps := make(chan string, 100)
 	o.Registry, o.NoAutoGroup = reg, true
-	o.Observer.Swapped = func(s mgmt.Swap) { swaps <- fmt.Sprint(s.Added, s.Changed, s.Removed) }
+	o.Observer = o.Observer.With(mgmt.Observer{Swapped: func(s mgmt.Swap) { swaps <- fmt.Sprint(s.Added, s.Changed, s.Removed) }})
 	e, ctx = applied(t, o)
 	if _, err := e.Apply(ctx, noops(3)); err != nil {
 		t.Fatal(err)
@@ -162,6 +163,170 @@ func TestFindingM1ChangesRefused(t *testing.T) {
 		if !slices.EqualFunc(refusals, step.want, strings.HasPrefix) {
 			t.Errorf("%q, want %q", refusals, step.want)
 		}
+	}
+}
+
+// holding starts an Engine as writing does, where two removals at once are held, and has those of n0 and n1 held.
+func holding(t *testing.T, o mgmt.Options) (e *mgmt.Engine, ctx context.Context, c *mgmt.Changes, swapped func() string, stop func() (refusals []string, err error), d *doors) {
+	o.MaxRemovals = reactor.Removals{Most: 1}
+	e, ctx, d, swapped = writing(t, o)
+	c = e.Changes()
+	c.Delete("noop[n0]")
+	c.Delete("noop[n1]")
+	c.Put(single("a", 1))
+	stop = running(ctx, c)
+	if s := swapped(); s != "1 0 0" {
+		t.Errorf("%s: removals that are held went", s)
+	}
+	return e, ctx, c, swapped, stop, d
+}
+
+// resume accepts what is held.
+func resume(ctx context.Context, t *testing.T, e *mgmt.Engine) {
+	t.Helper()
+	if err := e.Resume(ctx, ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFindingM1ChangesHeld: removals that are held wait while other changes go on, are told once, and go with Resume.
+func TestFindingM1ChangesHeld(t *testing.T) {
+	waits := make(chan bool, 10)
+	e, ctx, c, swapped, stop, d := holding(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) { waits <- s.Held != nil }}})
+	close(d.gate)
+	c.Put(single("b", 1))
+	if s := swapped(); s != "1 0 0" {
+		t.Error(s)
+	}
+	c.Delete("noop[a]") // it joins them
+	c.Put(single("c", 1))
+	if s := swapped(); s != "1 0 0" {
+		t.Error(s)
+	}
+	resume(ctx, t, e)
+	if s := swapped(); s != "0 0 3" {
+		t.Error(s)
+	}
+	c.Delete("noop[b]")
+	if s := swapped(); s != "0 0 1" {
+		t.Error(s)
+	}
+	refusals, _ := stop()
+	if want := []string{"noop[n0]: held", "noop[n1]: held", "noop[a]: held"}; !slices.EqualFunc(refusals, want, strings.HasPrefix) {
+		t.Errorf("%q, want %q", refusals, want)
+	}
+	for i, want := range []bool{false, true, true, true, false, false} {
+		if got := <-waits; got != want {
+			t.Errorf("swap %d tells of removals that wait: %t", i, got)
+		}
+	}
+}
+
+// TestFindingM1ChangesTakenBack: a Put takes a removal back that is held. The others are held no longer if they are few enough now.
+func TestFindingM1ChangesTakenBack(t *testing.T) {
+	_, _, c, swapped, stop, d := holding(t, mgmt.Options{})
+	close(d.gate)
+	c.Put(single("n0", 2))
+	if s := swapped(); s != "0 1 1" {
+		t.Error(s)
+	}
+	stop()
+}
+
+// TestFindingM1ChangesAccepted: Resume lets what was shown go, also while a batch is under way that has more removals.
+func TestFindingM1ChangesAccepted(t *testing.T) {
+	e, ctx, c, swapped, stop, d := holding(t, mgmt.Options{})
+	c.Put(static.Declare("held", "x", &held{doors: d}))
+	c.Delete("noop[n2]")
+	<-d.begun
+	resume(ctx, t, e)
+	close(d.gate)
+	for _, want := range []string{"1 0 0", "0 0 2", "0 0 1"} {
+		if s := swapped(); s != want {
+			t.Errorf("%s, want %s", s, want)
+		}
+	}
+	stop()
+}
+
+// TestFindingM1ChangesBeside: changes that are gathered leave it alone that Resume lets another removal go.
+func TestFindingM1ChangesBeside(t *testing.T) {
+	e, ctx, d, swapped := writing(t, mgmt.Options{MaxRemovals: reactor.Removals{Most: 1}})
+	close(d.gate)
+	c := e.Changes()
+	stop := running(ctx, c)
+	put := func(name string) {
+		c.Put(single(name, 1))
+		swapped()
+	}
+	gone := []string{"noop[n0]", "noop[n1]"}
+	if _, ok := errors.AsType[*reactor.RemovalsError](e.Delete(ctx, gone...)); !ok {
+		t.Error("it was not held")
+	}
+	put("a")
+	resume(ctx, t, e)
+	put("b")
+	if err := e.Delete(ctx, gone...); err != nil {
+		t.Error(err)
+	}
+	stop()
+}
+
+// TestFindingM1ChangesHeldStay: removals that are held when Run ends wait for the next one.
+func TestFindingM1ChangesHeldStay(t *testing.T) {
+	e, ctx, c, swapped, stop, d := holding(t, mgmt.Options{})
+	close(d.gate)
+	stop()
+	resume(ctx, t, e)
+	stop = running(ctx, c)
+	if s := swapped(); s != "0 0 2" {
+		t.Error(s)
+	}
+	stop()
+}
+
+// TestFindingM1ChangesReferred: all removals of what others need are found at once.
+func TestFindingM1ChangesReferred(t *testing.T) {
+	refused := make(chan error, 1000)
+	e, ctx, d, swapped := writing(t, mgmt.Options{Observer: mgmt.Observer{Refused: func(err error) { refused <- err }}})
+	close(d.gate)
+	c := e.Changes()
+	const n = 20
+	for i := range n {
+		c.Put(single(fmt.Sprint("below", i), 1))
+		c.Put(single(fmt.Sprint("above", i), 1, fmt.Sprint("below", i)))
+	}
+	stop := running(ctx, c)
+	swapped()
+	stop()
+	for i := range n {
+		c.Delete(fmt.Sprintf("noop[below%d]", i))
+	}
+	c.Put(single("x", 1))
+	stop = running(ctx, c)
+	swapped()
+	refusals, _ := stop()
+	if len(refusals) != n || len(refused) > 1 {
+		t.Errorf("%d refusals in %d batches", len(refusals), len(refused))
+	}
+}
+
+// TestFindingM1ChangesNobody: without a function for them refusals are warnings of the log.
+func TestFindingM1ChangesNobody(t *testing.T) {
+	var log syncBuffer
+	e, ctx, d, swapped := writing(t, mgmt.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	close(d.gate)
+	c := e.Changes()
+	c.Put(single("x", 1, "nowhere"))
+	c.Put(single("y", 1))
+	ended := make(chan error)
+	run, cancel := context.WithCancel(ctx)
+	go func() { ended <- c.Run(run, nil) }()
+	swapped()
+	cancel()
+	<-ended
+	if s := log.String(); !strings.Contains(s, `level=WARN msg="change refused" resource=noop[x]`) {
+		t.Error(s)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +43,7 @@ type Engine struct {
 	reloads chan chan install.Verdict       // see Reload
 	asks    atomic.Pointer[asking]          // see AskedBy
 	ended   chan struct{}                   // closed at the end of Run
+	offers  sync.Map                        // by *Changes: the *offer that waits for Resume
 
 	done chan struct{} // closed at the end of Run, and of a Run that could not begin
 	err  error         // of that
@@ -316,7 +318,7 @@ func (e *Engine) Pause(ctx context.Context, pauses ...Pause) error {
 
 // Resume ends pauses, and lets held changes through; see reactor.Reactor.Resume. With an
 // empty name a graph that Options.MaxRemovals holds is read again and may make its
-// removals; the caller of Apply applies it again. Callable while Run is going on.
+// removals; the caller of Apply applies it again, and a Run of Changes makes its held removals itself. Callable while Run is going on.
 func (e *Engine) Resume(ctx context.Context, resource string) error {
 	_, err := owned(ctx, e, resource, func(r *reactor.Reactor, id string) (struct{}, error) {
 		return struct{}{}, r.Resume(ctx, id)
@@ -324,6 +326,7 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 	if err != nil || resource != "" {
 		return err
 	}
+	e.offers.Range(func(c, of any) bool { c.(*Changes).accept(of.(*offer)); return true })
 	if !e.session.graphs.Accept(ctx) {
 		return nil
 	}

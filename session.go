@@ -232,6 +232,12 @@ func either(first bool, a, b EventKind) EventKind {
 
 func (s *session) swapped(w Swap) {
 	w = s.e.asked(s.graphs.Swapped(w))
+	s.e.offers.Range(func(_, of any) bool {
+		if of := of.(*offer); !of.trying.Load() {
+			w.Held = of.why
+		}
+		return w.Held == nil
+	})
 	s.e.tell(Event{Kind: EventSwapped, Swap: w})
 	// A graph that keeps all that the one before had comes to no other rest.
 	s.sharing.Publisher.Swapped(w.Name, w.Generation == 1 || w.Added+w.Changed+w.Removed > 0)

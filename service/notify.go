@@ -37,10 +37,11 @@ type Notifier struct {
 	mu      sync.Mutex // held while sending, so that what is told is in order
 	stage   stage
 	began   time.Time
-	refused string // what was wrong with the newest graph; empty for nothing
-	good    bool   // a graph has been in effect
-	text    string // the status as it was told
-	failed  bool   // telling has failed, which is logged once
+	refused string                 // what was wrong with the newest graph; empty for nothing
+	good    bool                   // a graph has been in effect
+	held    *reactor.RemovalsError // beside the graph in effect; nil for none
+	text    string                 // the status as it was told
+	failed  bool                   // telling has failed, which is logged once
 }
 
 // stage is how far the service is, in the eyes of systemd.
@@ -103,7 +104,7 @@ func (s *Notifier) Observe(o mgmt.Observer) mgmt.Observer {
 		return o
 	}
 	return o.With(mgmt.Observer{
-		Swapped:   func(mgmt.Swap) { s.stir() },
+		Swapped:   s.swapped,
 		Ran:       func(mgmt.Run) { s.stir() },
 		Loaded:    func(func() *engine.Graph) { s.loaded() },
 		Refused:   s.refuse,
@@ -117,13 +118,31 @@ func (s *Notifier) heartbeat() { ask(s.heartbeats) }
 // stir says that the counts may have changed.
 func (s *Notifier) stir() { ask(s.stirs) }
 
+// swapped notes what is held beside a graph that takes effect; loaded follows.
+func (s *Notifier) swapped(w mgmt.Swap) {
+	s.mu.Lock()
+	s.held = w.Held
+	s.mu.Unlock()
+	s.stir()
+}
+
 // loaded says that a graph has taken effect: the first one ends the start, one
 // during a reload ends that.
 func (s *Notifier) loaded() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refused, s.good = "", true
+	if s.held != nil {
+		s.refused = heldText(s.held)
+	}
 	s.ready()
+}
+
+func heldText(held *reactor.RemovalsError) string {
+	if held.Start {
+		return fmt.Sprintf("graph held (it lacks %d of the %d resources of before; nothing runs until mgmt resume)", len(held.Removed), held.Of)
+	}
+	return fmt.Sprintf("graph held (it removes %d of %d resources; mgmt resume accepts that)", len(held.Removed), held.Of)
 }
 
 // refuse says that a graph could not be used and the last good one goes on. It ends
@@ -134,10 +153,7 @@ func (s *Notifier) refuse(err error) {
 	s.refused = "graph refused"
 	held, ok := errors.AsType[*reactor.RemovalsError](err)
 	if ok {
-		s.refused = fmt.Sprintf("graph held (it removes %d of %d resources; mgmt resume accepts that)", len(held.Removed), held.Of)
-		if held.Start {
-			s.refused = fmt.Sprintf("graph held (it lacks %d of the %d resources of before; nothing runs until mgmt resume)", len(held.Removed), held.Of)
-		}
+		s.refused = heldText(held)
 	}
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 		s.refused += " (" + ds.Summary() + ")"

@@ -92,6 +92,17 @@ func TestFindingC14HeldAtTheStart(t *testing.T) {
 	expect(t, m, "STATUS=graph in effect", "STATUS=converged: 1 ok")
 }
 
+// TestFindingM1HeldBeside: removals that are held beside the graph in effect are told until they are not.
+func TestFindingM1HeldBeside(t *testing.T) {
+	s, m := newTestService(t, 0)
+	o := s.Observe(mgmt.Observer{})
+	o.Swapped(mgmt.Swap{Held: &reactor.RemovalsError{Removed: make([]string, 5), Of: 6}})
+	o.Loaded(nil)
+	o.Swapped(mgmt.Swap{})
+	o.Loaded(nil)
+	expect(t, m, "STATUS=graph held (it removes 5 of 6 resources; mgmt resume accepts that), the last good one goes on: graph in effect\nREADY=1", "STATUS=graph in effect")
+}
+
 // TestServiceReloads: a reload ends whether its graph is taken or refused, and begins
 // with its time in the same datagram: systemd waits for ever for one without.
 func TestServiceReloads(t *testing.T) {

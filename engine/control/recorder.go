@@ -210,7 +210,10 @@ func (r *Recorder) signal() {
 func (r *Recorder) Swapped(s reactor.Swap) {
 	r.tell(func(time.Time) *Event {
 		r.state.Graph, r.state.Generation, r.state.Refused = s.Name, s.Generation, ""
-		r.state.Held, r.loading = false, true
+		r.state.Held, r.loading = s.Held != nil, true
+		if s.Held != nil {
+			r.state.Refused = s.Held.Error()
+		}
 		if s.Added+s.Changed+s.Removed > 0 || s.Policy || s.Generation == 1 {
 			r.state.SameSince = s.Generation
 		}

@@ -182,6 +182,18 @@ func TestLastWords(t *testing.T) {
 	}
 }
 
+// TestFindingM1HeldBeside: removals that are held beside the graph in effect stand until they are not.
+func TestFindingM1HeldBeside(t *testing.T) {
+	rec := newRecorder()
+	held := &reactor.RemovalsError{Removed: []string{"file[/a]"}, Of: 1}
+	for _, w := range []reactor.Swap{{Generation: 1, Held: held}, {Generation: 2}} {
+		rec.Swapped(w)
+		if s := rec.Standing(); s.Held != (w.Held != nil) || s.Held != (s.Refused != "") {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 // TestStanding: what the graph and its rest are known to be.
 func TestStanding(t *testing.T) {
 	rec := newRecorder()

@@ -105,7 +105,7 @@ func (m *Metrics) Listener() reactor.Listener {
 // Swapped counts a graph that took effect.
 func (m *Metrics) Swapped(s reactor.Swap) {
 	m.swaps.Add(1)
-	m.heldGraph.Store(false)
+	m.heldGraph.Store(s.Held != nil)
 	m.generation.Store(int64(s.Generation))
 }
 

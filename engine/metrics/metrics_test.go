@@ -156,6 +156,17 @@ func TestNoRun(t *testing.T) {
 	}
 }
 
+// TestFindingM1HeldBeside: removals that are held beside the graph in effect count until they are not.
+func TestFindingM1HeldBeside(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	for want, held := range []*reactor.RemovalsError{nil, {}} {
+		m.Swapped(reactor.Swap{Held: held})
+		if line := fmt.Sprintf("mgmt_graph_held %d\n", want); !strings.Contains(text(t, m), line) {
+			t.Errorf("no %q", line)
+		}
+	}
+}
+
 // TestNothing: of what there is nothing to say, nothing is said, and no zero either.
 func TestNothing(t *testing.T) {
 	got := text(t, metrics.New(metrics.Options{}))

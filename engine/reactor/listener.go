@@ -68,7 +68,9 @@ type Swap struct {
 	Leaving    []Leaving // what this graph has no more, in the order of the graph before
 	Policy     bool      // of those that changed one asks before it leaves, and did not before, or the other way
 
-	Origin engine.Origin // of the graph; the engine's front door sets it
+	// The engine's front door sets these.
+	Origin engine.Origin  // of the graph
+	Held   *RemovalsError `json:",omitempty"` // removals that still wait to be accepted beside this graph; nil for none
 }
 
 // Leaving is a resource that has left the graph. The first graph of a process is compared with Options.InEffect.

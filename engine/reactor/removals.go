@@ -96,7 +96,10 @@ func (e *RemovalsError) Error() string {
 // before anything is initialised.
 func (s *swap) checkRemovals() error {
 	r := s.r
-	accepted := r.accepted.Swap(nil)
+	accepted := s.st.accepted
+	if accepted == nil {
+		accepted = r.accepted.Swap(nil)
+	}
 	of, start := len(r.loop.byIndex)+r.loop.members, r.loop.generation == 0
 	if s.left = s.leavers(); start {
 		of = len(r.opt.InEffect)

@@ -23,6 +23,8 @@ type Stage struct {
 
 	draft *engine.Graph // of Compare; nil before
 	same  []bool        // by the index of the draft
+
+	accepted *[]string // of Accept; nil before
 }
 
 // Stage reserves the next change of the graph. It waits for Run to begin, and for the end of the Stage before.
@@ -49,6 +51,20 @@ func (r *Reactor) take(ctx context.Context, token chan struct{}) error {
 		return context.Cause(ctx)
 	}
 }
+
+// Again ends the stage, unless it has ended, and begins another one that may remove what this one may.
+func (st *Stage) Again(ctx context.Context) (*Stage, error) {
+	st.Drop()
+	next, err := st.r.Stage(ctx)
+	if err == nil {
+		next.accepted = st.accepted
+	}
+	return next, err
+}
+
+// Accept lets the change that ends the stage remove these vertices, however many they are. AcceptRemovals is left for the next
+// Stage without it.
+func (st *Stage) Accept(removed []string) { st.accepted = &removed }
 
 // Compare compares a graph, or a part of one, with the graph that runs, for Same. Its resources must have been
 // made, need not have been validated, and must not be altered any more. Vertices without a value are left out.

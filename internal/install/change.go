@@ -99,8 +99,7 @@ func (in *Installer) alter(ctx context.Context, st *reactor.Stage, part *engine.
 			return in.altered(c, err)
 		}
 	}
-	st.Drop()
-	return in.wholly(ctx, p.Whole(c))
+	return in.wholly(ctx, st, p.Whole(c))
 }
 
 // altered notes that a part is in effect, if it is.
@@ -125,12 +124,12 @@ func (in *Installer) altered(c *transform.Change, err error) error {
 	return nil
 }
 
-// wholly puts the whole graph into effect with a part that needs that. The caller holds using.
-func (in *Installer) wholly(ctx context.Context, g *engine.Graph) error {
+// wholly puts the whole graph into effect with a part that needs that, in the place of the stage of the part. The caller holds using.
+func (in *Installer) wholly(ctx context.Context, st *reactor.Stage, g *engine.Graph) error {
 	if _, err := g.Sort(); err != nil {
 		return err
 	}
-	st, err := in.Reactor.Stage(ctx)
+	st, err := st.Again(ctx)
 	if err != nil {
 		return err
 	}

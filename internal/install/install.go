@@ -160,16 +160,36 @@ func (in *Installer) Take(ctx context.Context, d *gapi.Declared, wrong error, fr
 
 // Patch changes resources of the graph that runs, or adds them, and removes others by their ids, at the cost of both. The part is nil for none.
 func (in *Installer) Patch(ctx context.Context, part *gapi.Declared, remove ...string) error {
-	return in.change(ctx, func(st *reactor.Stage) error {
-		if part == nil && remove != nil {
-			return in.remove(ctx, st, remove)
+	return in.change(ctx, in.judged, func(st *reactor.Stage) error { return in.patch(ctx, st, part, remove) })
+}
+
+// Write is Patch for a writer that keeps the removals which are held, and makes them again with those that are accepted by then. held is
+// told before Refused is. What else waits for Resume goes on waiting.
+func (in *Installer) Write(ctx context.Context, accepted []string, held func(*reactor.RemovalsError), part *gapi.Declared, remove ...string) error {
+	judged := func(err error) {
+		if why, ok := errors.AsType[*reactor.RemovalsError](err); ok {
+			held(why)
 		}
-		return in.upsert(ctx, st, part, remove...)
+		if err != nil {
+			in.Refused(err)
+		}
+	}
+	return in.change(ctx, judged, func(st *reactor.Stage) error {
+		st.Accept(accepted)
+		return in.patch(ctx, st, part, remove)
 	})
 }
 
+// patch is Patch within a stage.
+func (in *Installer) patch(ctx context.Context, st *reactor.Stage, part *gapi.Declared, remove []string) error {
+	if part == nil && remove != nil {
+		return in.remove(ctx, st, remove)
+	}
+	return in.upsert(ctx, st, part, remove...)
+}
+
 // change does something with the graph that runs, while no other graph is put into effect. The frontend does not know of it.
-func (in *Installer) change(ctx context.Context, do func(*reactor.Stage) error) error {
+func (in *Installer) change(ctx context.Context, judged func(error), do func(*reactor.Stage) error) error {
 	if err := in.enter(ctx); err != nil { // a stage ends before its graph is noted
 		return err
 	}
@@ -183,7 +203,7 @@ func (in *Installer) change(ctx context.Context, do func(*reactor.Stage) error) 
 	if errors.Is(err, reactor.ErrStopped) || err != nil && ctx.Err() != nil {
 		return err // it was not judged
 	}
-	in.judged(err)
+	judged(err)
 	return err
 }
 
