@@ -71,6 +71,13 @@ ok  	x	1.2s
 	}
 }
 
+// TestFindingM1PeersMissing: where the other libraries can't be built, the row says so.
+func TestFindingM1PeersMissing(t *testing.T) {
+	if got := peers(t.TempDir()); !strings.Contains(got, "not measured") {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestNumbers: the numbers of all kinds of figures are found, times whatever their unit.
 func TestNumbers(t *testing.T) {
 	for figure, want := range map[string][]number{
