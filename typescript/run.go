@@ -47,6 +47,7 @@ type machine struct {
 	a      *Answer
 	vm     *sobek.Runtime
 	frames []sobek.StackFrame
+	places map[sobek.StackFrame]Place // the interpreter looks each one up in the map of the sources
 	script string
 	key    []byte                       // of the seals of marks
 	made   map[string]*Resource         // the first of each kind and name
@@ -79,7 +80,7 @@ func (m *machine) run(ctx context.Context, script string) {
 	stop := context.AfterFunc(ctx, func() { m.vm.Interrupt(context.Cause(ctx)) })
 	defer stop()
 	m.script = script
-	m.made = map[string]*Resource{}
+	m.made, m.places = map[string]*Resource{}, map[sobek.StackFrame]Place{}
 	m.lost, m.plain = map[*sobek.Promise]rejection{}, m.vm.NewObject().Prototype()
 	m.vm.SetMaxCallStackSize(maxCalls)
 	m.vm.SetPromiseRejectionTracker(m.track)
@@ -268,12 +269,17 @@ func (m *machine) place(frame int) Place {
 
 // at is the place of a frame in a file; zero for a frame in the module mgmt or in the bundle.
 func (m *machine) at(f sobek.StackFrame) Place {
+	if at, ok := m.places[f]; ok {
+		return at
+	}
+	var at Place
 	p := f.Position()
 	file := absolute(m.r.Root, p.Filename)
-	if _, ok := m.a.Files[file]; !ok {
-		return Place{}
+	if _, ok := m.a.Files[file]; ok {
+		at = Place{File: file, Line: p.Line, Col: p.Column + 1}
 	}
-	return Place{File: file, Line: p.Line, Col: p.Column + 1}
+	m.places[f] = at
+	return at
 }
 
 // resource is the one of a number.

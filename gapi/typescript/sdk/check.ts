@@ -50,6 +50,22 @@ export function check(type: Type, args: object, known: Known): Problem[] {
   return found;
 }
 
+/** Returns what typeof says of the values of a type, if it says enough: every such value is right. */
+export function simply(type: Type): string | undefined {
+  const bare = type.enum === undefined && type.pattern === undefined && type.min === undefined && type.max === undefined;
+  switch (bare && type.opaque !== true ? type.kind : "") {
+    case "bool":
+      return "boolean";
+    case "string":
+    case "duration":
+    case "size":
+    case "mode":
+      return "string";
+    default:
+      return undefined;
+  }
+}
+
 /** How a value of a kind is called in a message. */
 const words: { readonly [kind: string]: string } = {
   bool: "true or false", int: "a whole number", float: "a number", string: "text", duration: "a time such as \"5m\"",
@@ -97,13 +113,21 @@ class Checker {
     const fields = type.fields ?? [];
     const prefix = path === "" ? "" : path + ".";
     const { at, required } = shapeOf(type);
-    const asked = new Set(required);
-    for (const key in v) {
+    const asked = required.slice();
+    const unknown: string[] = [];
+    const keys = Object.keys(v);
+    for (let k = 0; k < keys.length; k++) {
+      const key = keys[k]!;
       const i = at.get(key);
-      if (i !== undefined) asked.add(i);
+      if (i === undefined) {
+        if (!others.includes(key)) unknown.push(key);
+      } else if (!asked.includes(i)) {
+        asked.push(i);
+      }
     }
-    for (const i of [...asked].sort((a, b) => a - b)) {
-      const f = fields[i]!;
+    asked.sort(ascending);
+    for (let k = 0; k < asked.length; k++) {
+      const f = fields[asked[k]!]!;
       const given = v[f.key] ?? (f.alias === undefined ? undefined : v[f.alias]);
       if (given === undefined || given === null) {
         if (f.required === true) this.add("V_MISSING", prefix + f.key, "it is required: " + word(f.type));
@@ -113,11 +137,7 @@ class Checker {
         this.value(f.type, given, prefix + f.key, around);
       }
     }
-    for (const key of Object.keys(v).sort()) {
-      if (!at.has(key) && !others.includes(key)) {
-        this.add("V_UNKNOWN", prefix + key, "there is no such key" + meant(key, fields));
-      }
-    }
+    for (const key of unknown.sort()) this.add("V_UNKNOWN", prefix + key, "there is no such key" + meant(key, fields));
   }
 
   value(type: Type, v: unknown, path: string, around: readonly Type[]): void {
@@ -207,6 +227,10 @@ class Checker {
       this.add("V_LENGTH", path, "its length must be " + bounds(type.min, type.max));
     }
   }
+}
+
+function ascending(a: number, b: number): number {
+  return a - b;
 }
 
 function bounds(min: unknown, max: unknown): string {

@@ -1,4 +1,4 @@
-import { check, common } from "./check.ts";
+import { check, common, simply } from "./check.ts";
 import type { Known, Problem, Type } from "./check.ts";
 import { host } from "./host.ts";
 
@@ -62,28 +62,42 @@ export abstract class Resource {
   /** The token of the type; the kind is the same in lower case. */
   static readonly token: string = "";
 
-  declare readonly [self]: Self;
+  declare [self]: Self;
 
   constructor(type: Type, args: object, name?: string) {
     const plan = planOf(new.target as unknown as Class, type);
     const given = args as Record<string, unknown>;
+    const own = this as unknown as Record<string, unknown>;
     const value: Record<string, unknown> = {};
-    const received: [string, Reference][] = [];
-    const needed: Resource[] = [];
-    for (const key in given) {
+    let parts: Parts | undefined; // of values that say more than they are
+    let shared = false;
+    const keys = Object.keys(given);
+    for (let i = 0; i < keys.length; i++) { // an iterator costs more than the rest
+      const key = keys[i]!;
       const v = given[key];
-      if (v === undefined || v === null || common.includes(key)) continue;
-      value[key] = typeof v === "object" ? argument(v, key, type, received, needed) : v;
-      if (!plan.outputs.has(key)) assign(this, key, v);
+      if (v === undefined || v === null) continue;
+      if (typeof v === plan.simple[key]) {
+        own[key] = value[key] = v;
+      } else if (common.includes(key)) {
+        shared = true;
+      } else {
+        parts ??= { received: [], needed: [] };
+        value[key] = typeof v === "object" ? argument(v, key, type, parts) : v;
+        if (!plan.outputs.has(key)) own[key] = v;
+      }
     }
     const known = name ?? plan.next();
     const number = host.add(plan.kind, known, plan.depth, value);
-    Object.defineProperty(this, self, { value: { kind: plan.kind, name: known, number } satisfies Self });
-    if (name !== undefined) assign(this, "name", name);
-    for (const p of check(type, given, knowing)) host.problem(number, p.code, p.path, p.message);
-    for (const [path, from] of received) host.receive(number, path, from.id);
-    for (const other of needed) host.link(number, "depend", idOf(other));
-    together(this, given as Common);
+    this[self] = { kind: plan.kind, name: known, number };
+    if (name !== undefined) own["name"] = name;
+    if (parts !== undefined || plan.required) {
+      for (const p of check(type, given, knowing)) host.problem(number, p.code, p.path, p.message);
+    }
+    if (parts !== undefined) {
+      for (const [path, from] of parts.received) host.receive(number, path, from.id);
+      for (const other of parts.needed) host.link(number, "depend", idOf(other));
+    }
+    if (shared) together(this, given as Common);
   }
 
   /** Sets metaparameters. */
@@ -125,10 +139,6 @@ export abstract class NamedResource extends Resource {
 function link<R extends Resource>(r: R, how: string, others: readonly Ref[]): R {
   for (const other of others) host.link(r[self].number, how, idOf(other));
   return r;
-}
-
-function assign(r: Resource, key: string, value: unknown): void {
-  (r as unknown as Record<string, unknown>)[key] = value;
 }
 
 function together(r: Resource, c: Common): void {
@@ -189,6 +199,8 @@ interface Plan {
   readonly kind: string;
   readonly depth: number; // constructors between the program and this module
   readonly outputs: ReadonlySet<string>;
+  readonly required: boolean; // some of its arguments
+  readonly simple: { readonly [key: string]: string }; // what typeof says of values that need no other check
   next(): string; // the name of a resource without one
 }
 
@@ -216,37 +228,49 @@ function planOf(c: Class, type: Type): Plan {
       },
     });
   }
+  const simple: { [key: string]: string } = Object.create(null);
+  for (const f of type.fields ?? []) {
+    const word = outputs.has(f.key) ? undefined : simply(f.type);
+    if (word !== undefined) simple[f.key] = word;
+  }
   let count = 0;
-  plan = { kind: c.token.toLowerCase(), depth, outputs, next: () => String(++count) };
+  const required = (type.fields ?? []).some((f) => f.required === true);
+  plan = { kind: c.token.toLowerCase(), depth, outputs, required, simple, next: () => String(++count) };
   plans.set(c, plan);
   return plan;
 }
 
+/** The outputs in arguments with their paths, and the resources in them. */
+interface Parts {
+  readonly received: [string, Reference][];
+  readonly needed: Resource[];
+}
+
 /** Returns the value of an argument. One with outputs in texts is made as a whole when they come; its other outputs are marks, too. */
-function argument(v: object, key: string, type: Type, received: [string, Reference][], needed: Resource[]): unknown {
+function argument(v: object, key: string, type: Type, parts: Parts): unknown {
   if (v instanceof Reference && !v.text && type.fields?.find((f) => f.key === key)?.type.kind === "string") return String(v);
-  const before = received.length;
+  const before = parts.received.length;
   const marks = { late: false, all: false };
-  const out = plain(v, key, received, needed, marks, 0);
-  if (!marks.late || received.length === before) return out;
-  received.length = before;
-  return plain(v, key, received, [], { late: true, all: true }, 0);
+  const out = plain(v, key, parts, marks, 0);
+  if (!marks.late || parts.received.length === before) return out;
+  parts.received.length = before;
+  return plain(v, key, { received: [], needed: [] }, { late: true, all: true }, 0);
 }
 
 /** Returns a value without outputs and resources, which are collected. With marks.all the outputs stay, as marks. */
-function plain(v: object, path: string, received: [string, Reference][], needed: Resource[], marks: { late: boolean; readonly all: boolean }, level: number): unknown {
+function plain(v: object, path: string, parts: Parts, marks: { late: boolean; readonly all: boolean }, level: number): unknown {
   if (v instanceof Reference) {
     if (marks.all) return host.mark("Whole", v.id);
-    received.push([path, v]);
+    parts.received.push([path, v]);
     return undefined;
   }
   if (v instanceof Resource) {
-    needed.push(v);
+    parts.needed.push(v);
     return idOf(v);
   }
   if (level > 100) throw new TypeError(path.slice(0, 40) + "... contains itself, or has more than 100 levels");
   const part = (item: unknown, at: string): unknown => {
-    if (typeof item === "object" && item !== null) return plain(item, at, received, needed, marks, level + 1);
+    if (typeof item === "object" && item !== null) return plain(item, at, parts, marks, level + 1);
     marks.late ||= late(item);
     return item;
   };
