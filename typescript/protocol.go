@@ -2,12 +2,14 @@ package typescript
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 
 	"github.com/grafana/sobek"
 )
 
 // Version is the version of the requests and answers. mgmt and mgmt-ts are of one release, and of one version.
-const Version = 1
+const Version = 2
 
 // Request is the question of mgmt. It comes as one JSON document at standard input. All that the program may read is in it,
 // or below its Root: so equal requests over equal files have equal answers.
@@ -30,13 +32,24 @@ type Trace struct {
 	At    Place             `json:"at,omitzero"`     // of the statement that runs next
 }
 
-// Answer is the graph of a program, and its faults. It is written as one JSON document.
+// Answer is the graph of a program, and its faults.
 type Answer struct {
 	Version   int               `json:"version"`
 	Files     map[string]string `json:"files"` // all that were read, with the sha256 of each in hex
 	Graph     json.RawMessage   `json:"graph,omitempty"`
-	Resources []*Resource       `json:"resources"`
+	Resources []*Resource       `json:"-"` // see Write
 	Problems  []Problem         `json:"problems"`
+}
+
+// Write writes the answer as lines of JSON: itself, and each resource. So mgmt sees by the line which resources are as they were.
+func (a *Answer) Write(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(a)
+	for _, r := range a.Resources {
+		err = errors.Join(err, enc.Encode(r))
+	}
+	return err
 }
 
 // Resource is one resource as the program made it. References to other resources are their ids, kind[name], whether such

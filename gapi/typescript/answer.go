@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -17,17 +18,17 @@ import (
 )
 
 // version is that of the requests and answers of the helper.
-const version = 1
+const version = 2
 
-// answer is the document of the helper, which its package typescript describes.
+// answer is the first line of the answer of the helper, which its package typescript describes.
 type answer struct {
-	Version   int               `json:"version"`
-	Files     map[string]string `json:"files"`
-	Graph     *graphNote        `json:"graph"`
-	Resources []resource        `json:"resources"`
-	Problems  []problem         `json:"problems"`
+	Version  int               `json:"version"`
+	Files    map[string]string `json:"files"`
+	Graph    *graphNote        `json:"graph"`
+	Problems []problem         `json:"problems"`
 
-	sums map[string]string // Files
+	sums  map[string]string // Files
+	lines [][]byte          // each is a resource
 }
 
 // graphNote is what the program says of the graph as a whole.
@@ -80,16 +81,23 @@ type problem struct {
 	Calls    []place `json:"calls"`
 }
 
-// decode reads the document.
+// unread says that an answer has another form than it should.
+func unread(err error) error { return fmt.Errorf("the answer of %s can't be read: %w", Helper, err) }
+
+// decode reads the first line, and parts the others.
 func decode(text []byte) (*answer, error) {
+	head, rest, _ := bytes.Cut(text, []byte("\n"))
 	var a answer
-	if err := json.NewDecoder(bytes.NewReader(text)).Decode(&a); err != nil {
-		return nil, fmt.Errorf("the answer of %s can't be read: %w", Helper, err)
+	if err := json.Unmarshal(head, &a); err != nil {
+		return nil, unread(err)
 	}
 	if a.Version != version {
 		return nil, fmt.Errorf("%s speaks version %d, and this program version %d: install both from one release", Helper, a.Version, version)
 	}
 	a.sums = a.Files
+	for line := range bytes.Lines(rest) {
+		a.lines = append(a.lines, bytes.TrimSuffix(line, []byte("\n")))
+	}
 	return &a, nil
 }
 
@@ -114,8 +122,12 @@ func (a *answer) digest() string {
 	return fmt.Sprintf("sha256:%x", h.Sum(nil))
 }
 
-// declared returns the graph of an answer, or the findings if it has none. The findings of the check of types come first.
-func (a *answer) declared(path, main string, most int, types schema.Diagnostics) (*gapi.Declared, error) {
+// declarations are the resources of a graph without a fault, by the lines that they were made of.
+type declarations map[string]gapi.Declaration
+
+// declared returns the graph of an answer, or the findings if it has none. The findings of the check of types come first. Known are the
+// declarations of the graph before, which an edit leaves as they are but for a few.
+func (a *answer) declared(path, main string, most int, types schema.Diagnostics, known declarations) (*gapi.Declared, declarations, error) {
 	r := &reading{a: a, path: path, main: main, d: &gapi.Declared{Pos: schema.Pos{File: path}, Origin: engine.Origin{Path: main, Digest: a.digest()}}}
 	r.d.Name = strings.TrimSuffix(filepath.Base(main), filepath.Ext(main))
 	if g := a.Graph; g != nil {
@@ -132,26 +144,42 @@ func (a *answer) declared(path, main string, most int, types schema.Diagnostics)
 			wrong[*p.Number] = true
 		}
 	}
-	made := map[string]*resource{}
-	r.d.Resources = make([]gapi.Declaration, 0, len(a.Resources))
-	for i := range a.Resources {
+	made, now := make(map[string]int, len(a.lines)), make(declarations, len(a.lines))
+	r.d.Resources = make([]gapi.Declaration, 0, len(a.lines))
+	for i, line := range a.lines {
+		d, same := known[string(line)]
+		var from resource
+		if same = same && !wrong[i] && i != most; !same {
+			if err := json.Unmarshal(line, &from); err != nil {
+				return nil, nil, schema.Diagnostics{{Pos: schema.Pos{File: path}, Message: unread(err).Error()}}
+			}
+			d.Kind, d.Name = from.Kind, from.Name
+		}
 		if i == most {
-			r.found.Add(gapi.TooMany(r.pos(a.Resources[i].At), most))
+			r.found.Add(gapi.TooMany(r.pos(from.At), most))
 			r.d.Partial = true
 			break
 		}
-		if first, ok := made[a.Resources[i].id()]; ok {
-			r.twice(first, &a.Resources[i])
+		id := d.ID()
+		if first, ok := made[id]; ok {
+			r.twice(first, i)
 			continue
 		}
-		made[a.Resources[i].id()] = &a.Resources[i]
-		r.resource(&a.Resources[i], wrong[i])
+		made[id] = i
+		if !same {
+			d = r.resource(&from, wrong[i])
+		}
+		now[string(line)] = d
+		r.d.Resources = append(r.d.Resources, d)
 	}
 	r.d.Problems = r.found.All()
-	if r.d.Partial && len(r.d.Resources) == 0 {
-		return nil, r.d.Problems
+	switch {
+	case r.d.Partial && len(r.d.Resources) == 0:
+		return nil, nil, r.d.Problems
+	case r.d.Problems.Err() != nil:
+		now = nil
 	}
-	return r.d, nil
+	return r.d, now, nil
 }
 
 // problem takes a finding over. A program that failed as a whole has made a part of its graph only, so Build does not
@@ -184,8 +212,13 @@ func (r *reading) calls(list []place) (related []schema.Related) {
 	return related
 }
 
-// twice reports a resource whose kind and name another one has. A function makes both at one place, so each has its calls.
-func (r *reading) twice(first, second *resource) {
+// twice reports a resource whose kind and name another one has, by their lines. A function makes both at one place, so each has its calls.
+func (r *reading) twice(i, j int) {
+	var first, second resource
+	if err := errors.Join(json.Unmarshal(r.a.lines[i], &first), json.Unmarshal(r.a.lines[j], &second)); err != nil {
+		r.found.Errorf(schema.Pos{File: r.path}, "%v", unread(err))
+		return
+	}
 	d := schema.Diagnostic{Pos: r.pos(second.At), Resource: second.id(), Message: second.id() + " is declared twice", Related: r.calls(second.Calls)}
 	d.Related = append(d.Related, schema.Related{Pos: r.pos(first.At), Message: "first declared here"})
 	d.Related = append(d.Related, r.calls(first.Calls)...)
@@ -207,7 +240,7 @@ func asNamed(path, main, file string) string {
 
 // resource turns one resource into a declaration. All its parts have the place where the program made the resource,
 // since the program may have computed them anywhere.
-func (r *reading) resource(from *resource, wrong bool) {
+func (r *reading) resource(from *resource, wrong bool) gapi.Declaration {
 	pos := r.pos(from.At)
 	d := gapi.Declaration{Kind: from.Kind, Name: from.Name, Pos: pos, KindPos: pos, NamePos: pos, Wrong: wrong}
 	d.Value = r.value(pos, from.Value)
@@ -225,7 +258,7 @@ func (r *reading) resource(from *resource, wrong bool) {
 	}
 	d.Before, d.Depend = r.refs(pos, from.Before), r.refs(pos, from.Depend)
 	d.Notify, d.Listen = r.refs(pos, from.Notify), r.refs(pos, from.Listen)
-	r.d.Resources = append(r.d.Resources, d)
+	return d
 }
 
 // refs reads references to resources. A bad one is a finding, and the others count.

@@ -106,6 +106,10 @@ type reader struct {
 	opts *Options
 	env  gapi.Env
 	kept kept
+	made declarations // of the last graph without a fault
+
+	modules   map[string]string // for the kinds of modulesOf
+	modulesOf *engine.Registry
 
 	asker *gapi.Asker
 }
@@ -191,7 +195,13 @@ func (r *reader) run(ctx context.Context, main string, kinds *engine.Registry) {
 	}
 	sum := sha256.Sum256(text)
 	r.kept.state = "made " + string(sum[:]) + fmt.Sprint(t.found)
-	r.kept.make = func() (*gapi.Declared, error) { return a.declared(r.path, main, r.opts.MaxResources, t.found) }
+	r.kept.make = func() (*gapi.Declared, error) {
+		d, made, err := a.declared(r.path, main, r.opts.MaxResources, t.found, r.made)
+		if made != nil {
+			r.made = made
+		}
+		return d, err
+	}
 }
 
 // settingsFiles are the files around a program that tsc and the helper read by themselves. maxSettings bounds their bytes.
@@ -290,11 +300,14 @@ func (r *reader) readFile(path string) ([]byte, error) {
 // ask runs the helper, and returns its answer. A helper that has no memory left dies without an answer. It is asked again then, for
 // the place.
 func (r *reader) ask(ctx context.Context, main string, kinds *engine.Registry, inputs map[string]json.RawMessage) ([]byte, error) {
-	modules, err := Sources(kinds, false)
-	if err != nil {
-		return nil, err
+	if r.modulesOf != kinds {
+		modules, err := sources(kinds, run)
+		if err != nil {
+			return nil, err
+		}
+		r.modules, r.modulesOf = modules, kinds
 	}
-	question := map[string]any{"version": version, "main": main, "root": RootOf(main), "modules": modules, "inputs": inputs}
+	question := map[string]any{"version": version, "main": main, "root": RootOf(main), "modules": r.modules, "inputs": inputs}
 	d := &death{said: r.said}
 	text, err := r.call(ctx, main, question, d.line)
 	if _, ended := errors.AsType[*program.Failure](err); !ended || !d.dying {

@@ -49,9 +49,9 @@ func newStage(t *testing.T) *stage {
 	return s
 }
 
-// answerOf is an answer of mgmt-ts with resources and problems.
+// answerOf is an answer of mgmt-ts with problems, and with resources in lines.
 func answerOf(resources, problems string) string {
-	return fmt.Sprintf(`{"version":1,"files":{"DIR/main.ts":"00"},"resources":[%s],"problems":[%s]}`, resources, problems)
+	return fmt.Sprintf(`{"version":2,"files":{"DIR/main.ts":"00"},"problems":[%s]}`, problems) + "\n" + resources
 }
 
 // run stands for both programs.
@@ -108,8 +108,8 @@ func (s *stage) findings(d *gapi.Declared, err error) string {
 	return strings.Join(lines, "\n")
 }
 
-const aFile = `{"kind":"file","name":"/a","at":{"file":"DIR/lib/a.ts","line":3,"col":5},"value":{"list":[{"x":1}]},"meta":[{"noop":true,"retry":1},{"retry":2}],
-	"recv":[{"field":"content","from":"password[p].password"}],"before":["exec[x]"],"notify":["exec[y]"]}`
+const aFile = `{"kind":"file","name":"/a","at":{"file":"DIR/lib/a.ts","line":3,"col":5},"value":{"list":[{"x":1}]},"meta":[{"noop":true,"retry":1},{"retry":2}],` +
+	`"recv":[{"field":"content","from":"password[p].password"}],"before":["exec[x]"],"notify":["exec[y]"]}`
 
 // TestPlaces: a resource with all its parts, and every finding, has the place where the program made it.
 func TestPlaces(t *testing.T) {
@@ -166,7 +166,7 @@ func TestTwice(t *testing.T) {
 	calls := func(line int) string {
 		return strings.Replace(aFile, `"value"`, fmt.Sprintf(`"calls":[{"file":"DIR/main.ts","line":%d,"col":1}],"value"`, line), 1)
 	}
-	s.answer = answerOf(calls(2)+","+calls(5), "")
+	s.answer = answerOf(calls(2)+"\n"+calls(5), "")
 	d, err := s.read()
 	if err != nil || len(d.Resources) != 1 {
 		t.Fatalf("%v, %d resources", err, len(d.Resources))
@@ -177,6 +177,50 @@ func TestTwice(t *testing.T) {
 	}
 }
 
+// TestFindingP7Unchanged: an edit of a program makes anew the resources that it has altered, and leaves the others as they are. A fault of a
+// resource is told for as long as it is there.
+func TestFindingP7Unchanged(t *testing.T) {
+	s := newStage(t)
+	note := func(name, place, value string) string {
+		return fmt.Sprintf(`{"kind":"note","name":%q,"at":{"file":"DIR/main.ts","line":%s,"col":1},"value":{"text":%q}}`+"\n", name, place, value)
+	}
+	const wrong = `{"file":"DIR/main.ts","line":1,"col":1,"resource":"note[a]","number":0,"code":"V_TYPE","path":"text","message":"it is wrong"}`
+	reload := make(chan struct{}, 1)
+	var before *gapi.Declared
+	step := 0
+	steps := []struct {
+		answer string
+		same   []bool // as the resource of that name in the graph before
+		wrong  bool
+	}{
+		{answerOf(note("a", "1", "x")+note("b", "2", "x")+note("c", "3", "x"), ""), []bool{false, false, false}, false},
+		{answerOf(note("a", "1", "x")+note("b", "2", "y")+note("c", "3", "x"), ""), []bool{true, false, true}, false},
+		{answerOf(note("a", "1", "x")+note("b", "2", "y")+note("c", "4", "x"), ""), []bool{true, true, false}, false},
+		{answerOf(note("c", "4", "x")+note("a", "1", "x"), ""), []bool{true, true}, false},
+		{answerOf(note("a", "1", "x")+note("c", "4", "x"), wrong), []bool{false, true}, true},
+		{answerOf(note("a", "1", "x")+note("c", "4", "x"), wrong), []bool{false, true}, true},
+		{answerOf(note("a", "1", "x")+note("c", "4", "x"), ""), []bool{false, true}, false},
+	}
+	s.answer = steps[0].answer
+	for d, err := range typescript.New(filepath.Join(s.dir, "main.ts"), s.opts).Graphs(t.Context(), gapi.Env{NoWatch: true, Reload: reload}) {
+		if err != nil || (d.Problems.Err() != nil) != steps[step].wrong || len(d.Resources) != len(steps[step].same) {
+			t.Fatalf("step %d: %v %+v", step, err, d)
+		}
+		for i, r := range d.Resources {
+			same := before != nil && slices.ContainsFunc(before.Resources, func(o gapi.Declaration) bool { return o.Name == r.Name && o.Value == r.Value })
+			if same != steps[step].same[i] || r.Pos.Line == 0 || r.Value.Get("text") == nil || r.Wrong != (steps[step].wrong && r.Name == "a") {
+				t.Errorf("step %d: %s is the same: %v, %+v", step, r.Name, same, r)
+			}
+		}
+		if before, step = d, step+1; step == len(steps) {
+			return
+		}
+		s.answer = steps[step].answer
+		tsctest.Write(t, s.dir, map[string]string{"main.ts": fmt.Sprintf("let a = %d;\n", step)})
+		reload <- struct{}{}
+	}
+}
+
 // TestBadAnswers: whatever mgmt-ts does, its user reads one sentence at the program.
 func TestBadAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -184,10 +228,10 @@ func TestBadAnswers(t *testing.T) {
 		want string
 	}{
 		"no JSON":   {func(s *stage) { s.answer = "{" }, "main.ts: the answer of mgmt-ts can't be read"},
-		"version":   {func(s *stage) { s.answer = `{"version":2}` }, "main.ts: mgmt-ts speaks version 2, and this program version 1: install both from one release"},
+		"version":   {func(s *stage) { s.answer = `{"version":1}` }, "main.ts: mgmt-ts speaks version 1, and this program version 2: install both from one release"},
 		"reference": {func(s *stage) { s.answer = answerOf(strings.Replace(aFile, "exec[x]", "exec", 1), "") }, "lib/a.ts:3:5: "},
 		"a value":   {func(s *stage) { s.answer = answerOf(strings.Replace(aFile, "exec[x]", "exec[x].out", 1), "") }, "lib/a.ts:3:5: exec[x].out names a value, a reference to a resource is exec[x]"},
-		"too many":  {func(s *stage) { s.answer = answerOf(aFile+","+aFile, ""); s.opts.MaxResources = 1 }, "lib/a.ts:3:5: "},
+		"too many":  {func(s *stage) { s.answer = answerOf(aFile+"\n"+aFile, ""); s.opts.MaxResources = 1 }, "lib/a.ts:3:5: "},
 		"crash":     {func(s *stage) { s.dies = &engine.Result{ExitCode: 3, Stderr: []byte("no luck")} }, "main.ts: the program ended with code 3: no luck"},
 		"memory": {func(s *stage) {
 			s.dies = &engine.Result{ExitCode: 2, Stderr: []byte("fatal error: out of memory\ngoroutine 1:\n")}

@@ -22,9 +22,18 @@ var sdk embed.FS
 // Module is the name of the module with the classes of all kinds.
 const Module = "mgmt"
 
-// Sources returns the module mgmt and the modules that it imports, by their names in imports. The module has a class for
-// each kind of the registry. With docs each class and each argument is described. The same registry gives the same texts.
-func Sources(reg *engine.Registry, docs bool) (map[string]string, error) {
+// form says what a module is for.
+type form int
+
+const (
+	run       form = iota // by the helper, which reads no types
+	checked               // by tsc
+	described             // for authors: each class and each argument has its text
+)
+
+// sources returns the module mgmt and the modules that it imports, by their names in imports. The module has a class for
+// each kind of the registry. The same registry gives the same texts.
+func sources(reg *engine.Registry, f form) (map[string]string, error) {
 	all := map[string]string{}
 	entries, err := sdk.ReadDir("sdk")
 	if err != nil {
@@ -37,7 +46,7 @@ func Sources(reg *engine.Registry, docs bool) (map[string]string, error) {
 		}
 		all[e.Name()] = string(text)
 	}
-	p := pack{docs: docs, taken: map[string]bool{}}
+	p := pack{form: f, taken: map[string]bool{}}
 	for _, word := range exported.FindAllStringSubmatch(all["core.ts"], -1) {
 		p.taken[word[1]] = true
 	}
@@ -60,7 +69,7 @@ var exported = lazyregexp.New(`(?m)^export (?:abstract )?(?:class|function|const
 
 // pack writes the classes of kinds.
 type pack struct {
-	docs  bool
+	form  form
 	taken map[string]bool
 	b     bytes.Buffer
 }
@@ -90,6 +99,9 @@ func (p *pack) class(k engine.Kind) error {
 	sends := sent(k)
 	p.b.WriteString("\n")
 	p.doc("", docOf(k))
+	if p.form == run { // few programs have all classes, and a text is read faster than an object
+		shape = "/* @__PURE__ */ JSON.parse(" + quote(shape) + ")"
+	}
 	fmt.Fprintf(&p.b, "export class %s extends NamedResource {\n  static readonly token = %s;\n  static readonly type: Type = %s;\n", name, quote(k.Name), shape)
 	if len(sends) > 0 {
 		var keys []string
@@ -104,6 +116,10 @@ func (p *pack) class(k engine.Kind) error {
 			}
 		}
 		fmt.Fprintf(&p.b, "  static readonly texts: readonly string[] = %s;\n", quote(keys))
+	}
+	if p.form == run {
+		fmt.Fprintf(&p.b, "\n  constructor(name, args = {}) {\n    super(%s.type, name, args);\n  }\n}\n", name)
+		return nil
 	}
 	needed := false
 	for _, f := range k.Type.Fields {
@@ -151,7 +167,7 @@ func input(f *schema.Field) bool { return f.Role != schema.RoleReadOnly && f.Key
 
 // field writes a property.
 func (p *pack) field(begin string, f *schema.Field, wrap string) {
-	if p.docs {
+	if p.form == described {
 		p.b.WriteString("\n")
 		text := derive.DocText(f)
 		if f.Deprecated != "" {
@@ -176,7 +192,7 @@ var plainKey = lazyregexp.New(`^[A-Za-z_$][A-Za-z0-9_$]*$`)
 // doc writes a comment of TSDoc.
 func (p *pack) doc(indent, text string) {
 	text = strings.ReplaceAll(strings.TrimSpace(text), "*/", `*\/`)
-	if !p.docs || text == "" {
+	if p.form != described || text == "" {
 		return
 	}
 	p.b.WriteString(indent + "/**\n")

@@ -43,9 +43,14 @@ func Project(reg *engine.Registry) (kept, made map[string]string, err error) {
 // globals names the file with the declaration of console.
 const globals = "globals.d.ts"
 
-// Checked returns the files that the check of types needs. They are those of Sources, and the declaration of console.
+// Checked returns the files that the check of types needs: the module mgmt, and the declaration of console. With docs each class and each
+// argument is described.
 func Checked(reg *engine.Registry, docs bool) (map[string]string, error) {
-	all, err := Sources(reg, docs)
+	form := checked
+	if docs {
+		form = described
+	}
+	all, err := sources(reg, form)
 	if err != nil {
 		return nil, err
 	}

@@ -48,9 +48,7 @@ func run() error {
 	go guard(ctx, full, maxMemory)
 	out := os.NewFile(3, "the answer")
 	w := bufio.NewWriter(out)
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(typescript.Build(ctx, &r)); err != nil {
+	if err := typescript.Build(ctx, &r).Write(w); err != nil {
 		return err
 	}
 	if err := w.Flush(); err != nil {
