@@ -73,6 +73,13 @@ const (
 	LeavingAsk  Leaving = "ask"  // the graph without it waits for an operator
 )
 
+// Leave has a policy count where the resource says nothing of what becomes of its work.
+func (m *MetaParams) Leave(policy Leaving) {
+	if m.Leaving == "" && !m.Reverse {
+		m.Leaving = policy
+	}
+}
+
 // Undoes reports whether the state before the first change is kept, and brought back when the resource leaves.
 func (m *MetaParams) Undoes() bool { return m.Reverse || m.Leaving == LeavingUndo }
 

@@ -198,8 +198,10 @@ type Declaration struct {
 	// Wrong says that Problems tell what is wrong with Value: Build does not read it, and says nothing more of it.
 	Wrong bool
 
-	Meta *schema.Node // the map of metaparameters; nil for none
-	Recv []RecvDecl   // the values that the resource receives
+	Meta    *schema.Node   // the map of metaparameters; nil for none
+	Leaving engine.Leaving // counts where Meta says nothing of what becomes of the work
+
+	Recv []RecvDecl // the values that the resource receives
 
 	Before, Depend []RefDecl // edges from this to those; from those to this
 	Notify, Listen []RefDecl // the same, with refresh

@@ -196,6 +196,7 @@ func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 	if b.d.Noop {
 		meta.Noop = new(true)
 	}
+	meta.Leave(it.Leaving)
 	meta.Unread, meta.Proofs, meta.Module = it.Unread, it.Proofs, it.Module
 	if err := meta.Validate(); err != nil && !unread[""] {
 		b.judgeMeta(it, err, unread)

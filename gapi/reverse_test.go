@@ -59,3 +59,31 @@ func TestBuildReverse(t *testing.T) {
 		t.Errorf("a ready resource: %v", ds)
 	}
 }
+
+// TestFindingQ12Declared: the policy that a resource is declared with counts where its own metaparameters say nothing.
+func TestFindingQ12Declared(t *testing.T) {
+	named := func(key, text string, kind schema.NodeKind) *schema.Node {
+		return object(1, pair(key, &schema.Node{Kind: kind, Pos: at(1, 20), Text: text}))
+	}
+	for name, c := range map[string]struct {
+		meta *schema.Node
+		want engine.Leaving
+	}{
+		"none":    {nil, engine.LeavingUndo},
+		"another": {named("noop", "true", schema.NodeBool), engine.LeavingUndo},
+		"keep":    {named("leaving", "keep", schema.NodeString), engine.LeavingKeep},
+		"reverse": {named("reverse", "true", schema.NodeBool), ""},
+	} {
+		r := declare(1, "plain", "a")
+		r.Meta, r.Leaving = c.meta, engine.LeavingUndo
+		g, ds := gapi.Build(registry(t, nil), &gapi.Declared{Resources: []gapi.Declaration{r}})
+		if g == nil {
+			t.Fatalf("%s: %v", name, ds)
+		}
+		for _, v := range g.All() {
+			if got := v.Res.MetaParams().Leaving; got != c.want {
+				t.Errorf("%s: leaving is %q, want %q", name, got, c.want)
+			}
+		}
+	}
+}

@@ -4,35 +4,29 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// TestFindingQ12Policy: a deploy has a policy for the resources that have none. The nodes of the graph are shared, and stay as they are.
+// TestFindingQ12Policy: the policy of a deploy goes to each of its resources, and not to the ones that a reading keeps for the next deploy.
 func TestFindingQ12Policy(t *testing.T) {
-	meta := func() *schema.Node {
-		return &schema.Node{Kind: schema.NodeMap, Pairs: make([]schema.Pair, 1, 2)}
+	content, _, err := (&deploy.Bundle{Graphs: []string{"g"}, Files: []deploy.File{{Name: "g", Data: []byte("g")}}}).Encode()
+	if err != nil {
+		t.Fatal(err)
 	}
-	named := func(key, value string) *schema.Node {
-		n := meta()
-		n.Pairs[0] = schema.Pair{Key: key, Value: &schema.Node{Kind: schema.NodeString, Text: value}}
-		return n
-	}
-	noop, keep, reverse := named("noop", "true"), named("leaving", "keep"), named("reverse", "true")
-	before := []gapi.Declaration{{Name: "a"}, {Name: "b", Meta: noop}, {Name: "c", Meta: noop}, {Name: "d", Meta: keep}, {Name: "e", Meta: reverse}}
-	d := &gapi.Declared{Resources: before}
-	leave(d, "")
-	leave(d, engine.LeavingUndo)
-	for i, want := range []string{"undo", "undo", "undo", "keep", ""} {
-		got := ""
-		if n := d.Resources[i].Meta.Get("leaving"); n != nil {
-			got = n.Text
+	kept := []gapi.Declaration{{Name: "a"}, {Name: "b"}}
+	r := &reader{Frontend: New(Options{}), view: View{Load: func(*deploy.Bundle) gapi.Reading {
+		return gapi.Reading{Result: func() (*gapi.Declared, error) { return &gapi.Declared{Resources: kept}, nil }}
+	}}}
+	for _, policy := range []engine.Leaving{engine.LeavingUndo, ""} {
+		made, err := r.load(deploy.Manifest{Leaving: policy}, deploy.Record{}, content)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got != want {
-			t.Errorf("%s: leaving is %q, want %q", d.Resources[i].Name, got, want)
+		for _, d := range made.graph.Resources {
+			if d.Leaving != policy {
+				t.Errorf("with %q, %s has %q", policy, d.Name, d.Leaving)
+			}
 		}
-	}
-	if before[0].Meta != nil || len(noop.Pairs) != 1 || noop.Pairs[:2][1].Key != "" || d.Resources[1].Meta.Get("noop") == nil {
-		t.Error("a node that others share has changed")
 	}
 }

@@ -360,32 +360,17 @@ func (r *reader) load(m deploy.Manifest, record deploy.Record, content []byte) (
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", deploy.ErrGraph, err)
 	}
-	leave(d, m.Leaving)
+	if m.Leaving != "" {
+		d.Resources = slices.Clone(d.Resources) // the reading may keep them
+		for i := range d.Resources {
+			d.Resources[i].Leaving = m.Leaving
+		}
+	}
 	t := &taken{manifest: m, record: record, content: content, graph: d, facts: reading.Facts, state: reading.State}
 	d.Origin = engine.Origin{By: m.By, Path: fmt.Sprintf("deploy %d to %s", m.Number, m.Topic), Digest: m.Digest, Signer: record.Key}
 	d.Again = true // a refusal leads to the deploy before, or to an empty graph
 	d.Done = func(o gapi.Outcome) { r.done(t, o) }
 	return t, nil
-}
-
-// leave gives the resources of a graph a policy for when they leave it, where they have none of their own.
-func leave(d *gapi.Declared, policy engine.Leaving) {
-	if policy == "" {
-		return
-	}
-	d.Resources = slices.Clone(d.Resources)
-	for i := range d.Resources {
-		r := &d.Resources[i]
-		meta := schema.Node{Kind: schema.NodeMap, Pos: r.Pos}
-		if r.Meta != nil {
-			meta = *r.Meta
-		}
-		if meta.Kind != schema.NodeMap || meta.Get("leaving") != nil || meta.Get("reverse") != nil {
-			continue
-		}
-		meta.Pairs = append(slices.Clip(meta.Pairs), schema.Pair{Key: "leaving", Value: &schema.Node{Kind: schema.NodeString, Pos: r.Pos, Text: string(policy)}})
-		r.Meta = &meta
-	}
 }
 
 // factsWake returns the channel of changed facts while the present deploy reads some, or the refused one, else nil.

@@ -101,9 +101,7 @@ func (in *Installer) limit(g *engine.Graph) {
 		if in.Sema > 0 {
 			m.Sema = append(slices.Clip(m.Sema), "all resources:"+strconv.Itoa(in.Sema))
 		}
-		if m.Leaving == "" && !m.Reverse {
-			m.Leaving = in.Leaving
-		}
+		m.Leave(in.Leaving)
 	}
 }
 
