@@ -37,13 +37,23 @@ type encoder struct {
 }
 
 // Signs around the place of an output in a text.
-const markSigns = "\uE0F0\uE0F1"
+const (
+	markBegin = "\uE0F0"
+	markEnd   = "\uE0F1"
+	markSigns = markBegin + markEnd
+)
 
 // marked is the place of an output in a text of a script: what it stands for, its seal, and kind[name].key.
 var marked = regexp.MustCompile("\uE0F0(Sent|Whole):([0-9a-f]{32}):([^" + markSigns + "]+)\uE0F1")
 
 // mark returns the place of an output in a text: what it stands for, and kind[name].key.
 func (m *machine) mark(call sobek.FunctionCall) sobek.Value {
+	if !m.marks {
+		if err := m.guardTexts(); err != nil {
+			panic(err)
+		}
+		m.marks = true
+	}
 	how, id := call.Argument(0).String(), call.Argument(1).String()
 	return m.vm.ToValue("\uE0F0" + how + ":" + m.seal(how, id) + ":" + id + "\uE0F1")
 }
@@ -71,7 +81,9 @@ func (m *machine) unsealed(text string) (string, bool) {
 const onlyParameters = "the value of an output is not known while the graph is made: it stands in parameters only"
 
 // later reports whether a text has an output in it.
-func later(text string) bool { return strings.ContainsAny(text, markSigns) }
+func later(text string) bool {
+	return strings.Contains(text, markBegin) || strings.Contains(text, markEnd)
+}
 
 // altered says what is wrong with a text that has parts of the place of an output.
 const altered = "the program has altered a text with an output in it, whose value is not known while the graph is made: join such texts only"

@@ -145,9 +145,9 @@ func TestFindingP2Forged(t *testing.T) {
 		"an output":    {`make("n", { a: "x" + mark + "y" + mark })`, ""},
 		"no seal":      {`make("n", { a: "\uE0F0Sent password[db].password\uE0F1" })`, "main.ts:2:6:note[n] V_TYPE a the program has altered a text with an output in it"},
 		"another seal": {`make("n", { a: [mark, "` + forged + `"] })`, "main.ts:2:6:note[n] V_TYPE a[1] the program has altered"},
-		"another name": {`make("n", { a: mark.replaceAll("web", "db") })`, "main.ts:2:6:note[n] V_TYPE a the program has altered"},
-		"as a whole":   {`make("n", { a: mark.replace("Sent", "Whole") })`, "main.ts:2:6:note[n] V_TYPE a the program has altered"},
-		"a part":       {`make("n", { a: mark.slice(1) })`, "main.ts:2:6:note[n] V_TYPE a the program has altered"},
+		"another name": {`make("n", { a: replaceAll.call(mark, "web", "db") })`, "main.ts:2:6:note[n] V_TYPE a the program has altered"},
+		"as a whole":   {`make("n", { a: replaceAll.call(mark, "Sent", "Whole") })`, "main.ts:2:6:note[n] V_TYPE a the program has altered"},
+		"a part":       {`make("n", { a: mark[0] })`, "main.ts:2:6:note[n] V_TYPE a the program has altered"},
 		"in JSON":      {`import d from "./d.json"; make("n", d)`, "d.json:2:8: the file has U+E0F0 or U+E0F1, which stand around an output"},
 		"in a text":    {`import d from "./d.txt"; make("n", { d })`, "d.txt:2:2: the file has U+E0F0 or U+E0F1, which stand around an output"},
 		"no sign":      {`import d from "./good.json"; make("n", d)`, ""},
@@ -170,7 +170,7 @@ func TestFindingP2Forged(t *testing.T) {
 			}
 			a := build(t, map[string]string{
 				"d.json": "{\n  \"a\": \"\\ue0F0\"\n}", "d.txt": "a\nb\uE0F1\n", "good.json": `{"a": "\\ue0F0"}`,
-				"main.ts": imports + "import { make, host } from \"mgmt\"; const mark: string = host.mark(\"Sent\", \"password[web].password\");\n" + text + ";\n",
+				"main.ts": imports + "import { make, host } from \"mgmt\"; const { replaceAll } = String.prototype; const mark: string = host.mark(\"Sent\", \"password[web].password\");\n" + text + ";\n",
 			})
 			got := say(a)
 			if c.want == "" {
@@ -187,6 +187,33 @@ func TestFindingP2Forged(t *testing.T) {
 				t.Errorf("%s %v", all, err)
 			}
 		})
+	}
+}
+
+// TestFindingP2Looked: a method that would see the mark in the place of an output is refused where it is called. What joins texts works, and a
+// program may do anything to texts without outputs.
+func TestFindingP2Looked(t *testing.T) {
+	for _, text := range []string{
+		"mark.at(0)", "mark.charAt(0)", "mark.charCodeAt(0)", "mark.codePointAt(0)", "mark.endsWith('x')", "mark.includes('x')", "mark.indexOf('x')",
+		"mark.lastIndexOf('x')", "mark.localeCompare('x')", "mark.match(/x/)", "mark.matchAll(/x/g)", "mark.normalize()", "mark.padEnd(9)", "mark.padStart(9)",
+		"mark.replace('x', 'y')", "mark.replaceAll(/x/g, 'y')", "mark.search(/x/)", "mark.slice(1)", "mark.split('')", "mark.startsWith('x')", "mark.substring(1)",
+		"mark.toLowerCase()", "mark.toLocaleUpperCase()", "mark.toUpperCase()", "mark.trim()", "(mark + 'x').trimStart()", "('x' + mark + ' ').trimEnd()",
+		"[...mark]", "Array.from(mark)", "for (const c of mark) c", "/x/.exec(mark)", "/x/.test('x' + mark)", "JSON.stringify({ a: [mark] })", "JSON.parse(mark)",
+		"parseInt(mark)", "decodeURIComponent(mark)", "new String(mark).slice(1)", "'abc'.includes(mark)", "'abc'.split(mark)", "'abc'.replace(mark, 'x')",
+		"String.prototype.slice.call(mark, 1)", "Reflect.apply(''.slice, mark, [1])",
+	} {
+		_, got := made(t, map[string]string{"main.ts": "import { host } from \"mgmt\";\nconst mark: any = host.mark(\"Sent\", \"password[web].password\");\n" + text + ";\n"})
+		if !strings.HasPrefix(got, "main.ts:3:") || !strings.Contains(got, "<password[web].password>") || !strings.Contains(got, "has an output in it, whose value is not known") || strings.Contains(got, "\n") {
+			t.Errorf("%s: %q", text, got)
+		}
+	}
+	names, got := made(t, map[string]string{"main.ts": `import { make, host } from "mgmt";
+const mark: any = host.mark("Sent", "password[web].password");
+make("joined", { a: "x" + mark, b: ["a", mark].join(), c: "a".concat(mark).repeat(2), d: "a=@".replace("@", mark), e: ("\n x" + mark + "y \n").trim(), f: String(mark).toString() });
+make("AbC".toLowerCase() + [..."xy"].length + "a,b".split(",")[1] + /b/.test("b") + JSON.stringify({ a: JSON.parse("1") }) + parseInt("7") + " z ".trim() + "a-b".replace(/-/g, "+"), {});
+`})
+	if want := `joined,abc2btrue{"a":1}7za+b`; strings.Join(names, ",") != want || got != "" {
+		t.Errorf("got %v %s\nwant %s", names, got, want)
 	}
 }
 

@@ -166,7 +166,7 @@ func (m *machine) plainly(name string) error {
 func (m *machine) plainText(v sobek.Value) string {
 	text := v.String()
 	if later(text) {
-		panic(m.vm.NewTypeError("%s has an output in it, whose value is not known while the graph is made: a program can't encode it, or make an address or a sum of it", legible(text)))
+		panic(m.vm.NewTypeError("%s has an output in it, whose value is not known while the graph is made: a program can join such a text with others, and can't look into it, encode it, or make an address or a sum of it", legible(text)))
 	}
 	return text
 }

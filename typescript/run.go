@@ -50,6 +50,7 @@ type machine struct {
 	places map[sobek.StackFrame]Place // the interpreter looks each one up in the map of the sources
 	script string
 	key    []byte                       // of the seals of marks
+	marks  bool                         // there are some
 	made   map[string]*Resource         // the first of each kind and name
 	plain  *sobek.Object                // what plain objects inherit from
 	lost   map[*sobek.Promise]rejection // promises that were rejected, and that nothing handles
