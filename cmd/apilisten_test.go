@@ -19,6 +19,8 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,6 +28,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -231,14 +234,7 @@ func TestAskAnotherServer(t *testing.T) {
 // TestHostsOfAnotherServer: the hosts of another machine's store are read over its API, the same as on that machine.
 func TestHostsOfAnotherServer(t *testing.T) {
 	s := &signer{dir: t.TempDir()}
-	addr, nb, _ := serveZones(t, s)
-	m, err := hosts.Model()
-	if err == nil {
-		err = nb.Registry().Add(m)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	addr, nb := serveHosts(t, s)
 	since := time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 	keys, err := hosts.MemberKeys(hosts.Member{
 		Name: "web/1", Version: "1.2", Since: since, Facts: map[string]any{"os": "Debian"}, State: hosts.MemberState{Graph: "g", Converged: true, Since: since, OK: 3},
@@ -264,6 +260,61 @@ func TestHostsOfAnotherServer(t *testing.T) {
 	f.store.access = clusterAccess{}
 	if _, err := f.ask(t.Context(), &app{}); err == nil || !strings.Contains(err.Error(), "give --cert") {
 		t.Errorf("without a certificate: %v", err)
+	}
+}
+
+// serveHosts is serveZones with the tables of hosts.
+func serveHosts(t *testing.T, s *signer, without ...string) (addr string, nb *model.NB) {
+	t.Helper()
+	addr, nb, _ = serveZones(t, s)
+	list, err := hostTables()
+	for _, m := range list {
+		if !slices.Contains(without, m.Table()) {
+			err = errors.Join(err, nb.Registry().Add(m))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return addr, nb
+}
+
+// TestFindingQ13Server: another machine's store tells of the hosts that are gone, as on that machine, and the exit code is 4. A daemon that does not tell
+// of them is no reason to believe that all are there.
+func TestFindingQ13Server(t *testing.T) {
+	for name, c := range map[string]struct {
+		without []string
+		want    string
+		said    string
+		code    int
+	}{
+		"all":   {nil, `^HOST .*\nweb/1 +gone for \d.*\nweb2 +gone, and was never there .*\nweb3 +working .*\n$`, "", exitFailed},
+		"older": {[]string{admittedTable, seenTable}, `^HOST .*\nweb3 +working .*\n$`, "hosts that are gone are missing here", 0},
+		"half":  {[]string{seenTable}, `^HOST .*\nweb3 +working .*\n$`, "hosts that are gone are missing here", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &signer{dir: t.TempDir()}
+			addr, nb := serveHosts(t, s, c.without...)
+			keys, err := hosts.MemberKeys(hosts.Member{Name: "web3"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			keys[deploy.HostKey("web/1")], keys[deploy.HostKey("web2")], keys[deploy.HostKey("web3")] = []byte("{}"), []byte("{}"), []byte("{}")
+			keys[hosts.SeenKey("web/1")] = []byte(`{"time":"2020-01-02T03:04:05Z"}`)
+			for key, value := range keys {
+				if _, _, err := nb.World().Txn(t.Context(), nil, []engine.Op{{Key: key, Value: value}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			f := &hostsFlags{store: direct{server: addr, access: clusterAccess{ca: filepath.Join(s.dir, "ca.pem")}}}
+			f.store.access.cert, f.store.access.key = s.sign(t, "reader")
+			var out, said strings.Builder
+			err = f.run(t.Context(), &app{out: &out, err: &said}, nil)
+			coded, _ := errors.AsType[*codeError](err)
+			if !regexp.MustCompile(c.want).MatchString(out.String()) || !strings.Contains(said.String(), c.said) || (err == nil) != (c.code == 0) || err != nil && (coded == nil || coded.code != c.code) {
+				t.Errorf("%v\n%s%s", err, out.String(), said.String())
+			}
+		})
 	}
 }
 

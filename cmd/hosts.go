@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -40,7 +42,7 @@ there, and those that mgmt hosts allow has given a record and that are not. A ho
 lease, and stays in the list until mgmt hosts remove takes it off. With names it shows these hosts alone. It ends with 4
 if one of the hosts is gone, and with 1 if a named one is neither there nor has a record. JSON and YAML have the facts
 of each host, too.
-With --server, it asks the daemon of another machine for the table hosts, which has the hosts that are there: see
+With --server, it asks the daemon of another machine, which answers from the tables hosts, admitted and seen: see
 mgmt api list hosts.
 
 The state is converged where all resources are right, failing where some have failed or are blocked, and working
@@ -120,14 +122,18 @@ func readHosts(ctx context.Context, w engine.World) (*control.Hosts, error) {
 		all.Incomplete = fmt.Sprintf("hosts that are gone are missing here: mgmt hosts allow, or once mgmt api migrate, gives this host the right to know them (%v)", unread)
 		return all, nil
 	}
+	addGone(all, slices.DeleteFunc(admitted, func(name string) bool { return !hosts.Counts(w, name) }), seen)
+	return all, nil
+}
+
+// addGone adds the hosts that the operator has admitted and that are not there, with the times since when.
+func addGone(all *control.Hosts, admitted []string, seen map[string]time.Time) {
 	for _, name := range admitted {
-		there := slices.ContainsFunc(members, func(m hosts.Member) bool { return m.Name == name })
-		if !there && hosts.Counts(w, name) {
+		if !slices.ContainsFunc(all.Hosts, func(h control.Host) bool { return h.Name == name }) {
 			all.Hosts = append(all.Hosts, control.Host{Name: name, State: control.Gone, Since: seen[name]})
 		}
 	}
 	sorted.Func(all.Hosts, func(a, b control.Host) int { return cmp.Compare(a.Name, b.Name) })
-	return all, nil
 }
 
 // askServer reads the hosts from the daemon of another machine, which serves the objects alone.
@@ -136,17 +142,50 @@ func (f *hostsFlags) askServer(ctx context.Context) (*control.Hosts, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &control.Hosts{Hosts: []control.Host{}}
-	for o, err := range (&api.Client{HTTP: t}).List(ctx, hosts.TableName, nil) {
-		if err != nil {
-			return nil, explained(err)
+	list := func(table string, each func(api.Object) error) error {
+		for o, err := range (&api.Client{HTTP: t}).List(ctx, table, nil) {
+			if err != nil {
+				return explained(err)
+			}
+			if err := each(o); err != nil {
+				return fmt.Errorf("--server=%s: %w", f.store.server, err)
+			}
 		}
-		h, err := hostOf(o)
-		if err != nil {
-			return nil, fmt.Errorf("--server=%s: %w", f.store.server, err)
-		}
-		all.Hosts = append(all.Hosts, h)
+		return nil
 	}
+	// The records come first: a host that comes meanwhile is there.
+	var admitted []string
+	seen := map[string]time.Time{}
+	unread := list(admittedTable, func(o api.Object) error {
+		name, _ := o["id"].(string)
+		admitted = append(admitted, name)
+		return nil
+	})
+	if unread == nil {
+		unread = list(seenTable, func(o api.Object) (err error) {
+			name, _ := o["id"].(string)
+			text, _ := o["time"].(string)
+			seen[name], err = time.Parse(time.RFC3339Nano, text)
+			return err
+		})
+	}
+	p, ok := errors.AsType[*httpd.Problem](unread)
+	if ok = ok && (p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusNotFound); unread != nil && !ok {
+		return nil, unread
+	}
+	all := &control.Hosts{Hosts: []control.Host{}}
+	if err := list(hosts.TableName, func(o api.Object) error {
+		h, err := hostOf(o)
+		all.Hosts = append(all.Hosts, h)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if ok { // an older mgmt runs there, or has the rights that one has given
+		all.Incomplete = fmt.Sprintf("hosts that are gone are missing here: %s does not tell of them (%v)", f.store.server, unread)
+		return all, nil
+	}
+	addGone(all, admitted, seen)
 	return all, nil
 }
 

@@ -1,11 +1,15 @@
 package cmd
 
 import (
+	"encoding/json"
+	"errors"
 	"reflect"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -50,16 +54,52 @@ func (a *app) tables() *model.Registry {
 	return a.models
 }
 
+// The tables that tell of hosts that are gone.
+const (
+	admittedTable = "admitted"
+	seenTable     = "seen"
+)
+
+// hostTables returns the models of the records of hosts. Each host, or mgmt hosts allow, writes them: all can only be read.
+func hostTables() ([]*model.Model, error) {
+	there, err := hosts.Model()
+	if err != nil {
+		return nil, err
+	}
+	admitted, err := model.Define(model.Spec{
+		Name: "Admitted", Table: admittedTable, Doc: "The hosts that mgmt hosts allow has given a record, whether they are there or not.",
+		Foreign: &model.Foreign{Prefix: deploy.HostKey(""), Read: func([]byte) (map[string]any, error) { return map[string]any{}, nil }},
+	})
+	if err != nil {
+		return nil, err
+	}
+	seen, err := model.Define(model.Spec{
+		Name: "Seen", Table: seenTable, Doc: "When each host has last said that it is there.",
+		Fields:  []model.Field{{Key: "time", Type: &schema.Type{Kind: schema.KindString}, Doc: "By the clock of the host."}},
+		Foreign: &model.Foreign{Prefix: hosts.SeenKey(""), Read: readSeen},
+	})
+	return []*model.Model{there, admitted, seen}, err
+}
+
+// readSeen reads when a host was last there.
+func readSeen(value []byte) (map[string]any, error) {
+	var r struct{ Time time.Time }
+	if err := json.Unmarshal(value, &r); err != nil {
+		return nil, err
+	}
+	return map[string]any{"time": r.Time.Format(time.RFC3339Nano)}, nil
+}
+
 // newTables returns a registry with the kinds and the models of the program itself.
-// It panics where the model of hosts is faulty, which every test of a verb would show.
+// It panics where one of these is faulty, which every test of a verb would show.
 func newTables(kinds *engine.Registry) *model.Registry {
 	r := model.NewRegistry(kinds)
-	m, err := hosts.Model()
-	if err == nil {
-		err = r.Add(m)
+	list, err := hostTables()
+	for _, m := range list {
+		err = errors.Join(err, r.Add(m))
 	}
 	if err != nil {
-		panic(err) // the model is data of this program
+		panic(err) // the models are data of this program
 	}
 	return r
 }

@@ -160,11 +160,12 @@ func (v *verb) good(text string) {
 }
 
 // start starts a daemon, which the test ends. The returned function ends it as a power loss would.
-func (p *protectedStore) start(host, role string) (log *safeBuffer, end func()) {
+func (p *protectedStore) start(host, role string, flags ...string) (log *safeBuffer, end func()) {
 	p.t.Helper()
 	log = &safeBuffer{}
-	cmd := exec.Command(p.program, p.as(host, "run", p.path(host+".yaml"), "--prefix="+p.path("state-"+host), "--hostname="+host, "--accept=file", "--role="+role,
-		"--lease=2s", "--trusted-keys="+p.path("deploy.key.pub"))...)
+	args := p.as(host, "run", p.path(host+".yaml"), "--prefix="+p.path("state-"+host), "--hostname="+host, "--accept=file", "--role="+role,
+		"--lease=2s", "--trusted-keys="+p.path("deploy.key.pub"))
+	cmd := exec.Command(p.program, append(args, flags...)...)
 	cmd.Stderr = log
 	if err := cmd.Start(); err != nil {
 		p.t.Fatal(err)

@@ -43,7 +43,8 @@ func TestFindingQ13Gone(t *testing.T) {
 		p.write(host+".yaml", "resources: {noop: [{name: own}]}\n")
 	}
 	_, end := p.start("web1", "web")
-	p.start("web2", "web")
+	address := freeAddress(t)
+	p.start("web2", "web", "--api-listen="+address, "--api-ca="+p.path("ca.pem"), "--api-cert="+p.path("server.pem"), "--api-key="+p.path("server.key"))
 	all := p.as("root", "hosts")
 	p.until(4, `(?s)web1 +converged .*web2 +converged .*web3 +gone, and was never there .*not there: web3; start mgmt`, all...)
 	p.good(p.signed("hosts", "remove", "web3")...)
@@ -53,6 +54,8 @@ func TestFindingQ13Gone(t *testing.T) {
 	local := []string{"hosts", "--socket=" + p.path("state-web2/mgmt.sock")}
 	p.until(4, `(?s)web1 +gone for \d+\S* +20\d\d.*\nweb2 +converged .*not there: web1; start mgmt`, local...)
 	p.until(4, `web1 +gone for \d`, all...)
+	p.until(4, `(?s)web1 +gone for \d+\S* +20\d\d.*\nweb2 +converged .*not there: web1; start mgmt`,
+		"hosts", "--server="+address, "--ca="+p.path("ca.pem"), "--cert="+p.path("root.pem"), "--key="+p.path("root.key"))
 	p.until(4, `(?s)^HOST[^\n]*\nweb1 +gone for \d`, p.as("root", "hosts", "web1")...)
 	p.until(4, `"state": "gone"`, p.as("root", "hosts", "web1", "-o", "json")...)
 	p.until(0, `(?s)^HOST[^\n]*\nweb2 +converged `, p.as("root", "hosts", "web2")...)
