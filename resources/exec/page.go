@@ -41,6 +41,18 @@ should only look. ` + "`creates`" + ` has to exist after the run; if it does not
 
 ` + "`mtimes`" + ` forces a run, whatever the conditions say, when the modification time of one of the files differs from the last successful run. That is remembered over restarts.
 
+A condition that asks whether something is there does not see that an input of the command is another one, such as a password in ` + "`env`" + `. Let ` + "`nifcmd`" + ` try the
+input itself: it has the same ` + "`env`" + `. Or put the input into a file, and name that in ` + "`mtimes`" + `:
+
+    file:
+    - name: /etc/app/db.password
+      recv: {content: "password[app].password"}
+    exec:
+    - name: role app
+      cmd: /usr/local/bin/set-role app --password-file /etc/app/db.password
+      nifcmd: /usr/local/bin/has-role app
+      mtimes: [/etc/app/db.password]
+
 Without conditions and ` + "`mtimes`" + ` the command is run once when the resource starts (with the program, or when it was changed in
 the graph), and again only when something happened: a line from ` + "`watchcmd`" + `, a change of one of the ` + "`watchfiles`" + `, another
 value received for a part of the command, or a notification. Being looked at again, by polling too, runs nothing. (A command must
