@@ -372,7 +372,11 @@ func (c *run) change(n node, field string, from, to any, verb engine.Verb) {
 // it, since the host wakes the resource when he is done.
 func (c *run) begun(n node) bool {
 	host, ok := c.res.init.Host.(engine.WritingHost)
-	return ok && c.alters && host.Writing(c.ctx, n.String())
+	if !ok || !c.alters {
+		return false
+	}
+	n.dir.Settle(n.name)
+	return host.Writing(c.ctx, n.String())
 }
 
 // printMax is the length of a file up to which its content tells it from others.

@@ -24,7 +24,7 @@ type want struct {
 }
 
 // file makes one plain file right. Where something else takes its place meanwhile, that is looked
-// at too, once; earlier reports stand.
+// at too, once, and reported: its text is lost otherwise. Earlier reports stand.
 // One second look is enough in practice. A thing that changes twice during one run is an error,
 // and the engine's retry takes it up.
 func (c *run) file(n node, w want) error {
@@ -32,9 +32,8 @@ func (c *run) file(n node, w want) error {
 	if !c.apply || !errors.Is(err, atomicfile.ErrChanged) {
 		return err
 	}
-	quiet := c.quiet
-	defer func() { c.quiet = quiet }()
-	c.quiet, n.seen = true, nil
+	defer func(quiet bool) { c.quiet = quiet }(c.quiet)
+	c.quiet, n.seen = false, nil
 	return c.lookedAt(n, w)
 }
 

@@ -119,6 +119,17 @@ func (d Dir) alter(call func() (bool, error)) (altered bool, err error) {
 // Path returns the path of a name of this folder, for people and for Watch.
 func (d Dir) Path(name string) string { return d.path + "/" + name }
 
+// Settle waits for who is making or removing a name of the folder, after which the kernel tells of it: others see what becomes of the name before that,
+// and he may wait for a processor in between. He holds the lock of the folder. A rename of a name to itself takes it, too, and does nothing.
+func (d Dir) Settle(name string) {
+	d, release, err := d.hold()
+	if err != nil {
+		return
+	}
+	defer release()
+	_ = d.do(func() error { return unix.Renameat(d.fd, name, d.fd, name) })
+}
+
 // Lstat looks at a name.
 func (d Dir) Lstat(name string) (Stat, error) {
 	d, release, err := d.holdFor(name)
