@@ -286,8 +286,9 @@ func TestKeepReplaced(t *testing.T) {
 	const lost = "the socket was removed, and cannot be made again yet"
 	path := socketIn(t)
 	r, l := keptRig(t, path)
-	must(t, os.Rename(path, path+"2"))
-	must(t, os.WriteFile(path, []byte("mine"), 0o600))
+	must(t, os.Link(path, path+"2"))
+	must(t, os.WriteFile(path+"3", []byte("mine"), 0o600))
+	must(t, os.Rename(path+"3", path)) // at no time is there nothing, which would be another fault
 	eventually(t, "the warning", func() bool { return strings.Contains(r.log.String(), lost) })
 	for range 3 {
 		if missing, err := l.mend(t.Context()); missing || !errors.Is(err, errReplaced) {
