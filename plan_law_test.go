@@ -387,6 +387,14 @@ func (d *drawn) resource(t *testing.T) {
 		d.makers[p] = append(slices.Clone(d.makers[p]), x.ids...)
 	}
 	reads := true
+	// Which of two editors comes first in a new file is chance without an edge, and so is what a reader of it finds.
+	ordered, editors := d.chance(2), 0
+	edit := func(format string, args ...any) {
+		if editors++; ordered && editors > 1 {
+			format += fmt.Sprintf(", depend: [%s]", strings.Join(d.makers[p], ", "))
+		}
+		add(format, args...)
+	}
 	draw := d.IntN(29)
 	switch draw {
 	case 0, 1, 2:
@@ -456,14 +464,14 @@ func (d *drawn) resource(t *testing.T) {
 		}
 		for _, of := range pick(d, []string{"port"}, []string{"port", "host"}, []string{"host", "port", "user"}) {
 			kind, name = "ini_setting", p+" [main] "+of
-			add(", value: %q%s", pick(d, "1", "2"), pick(d, "", "", ", state: absent"))
+			edit(", value: %q%s", pick(d, "1", "2"), pick(d, "", "", ", state: absent"))
 		}
 	case 24:
 		p = strings.ReplaceAll(p, "/", "_") // its folder is there
 		reads, full = false, d.root+"/"+p
 		for _, of := range pick(d, []string{"a"}, []string{"a", "b"}) {
 			kind, name = "host", p+" line of "+of
-			add(", hostname: %s, target: %q, ip: 10.0.0.%d%s", of, full, 1+d.IntN(2), pick(d, "", "", ", state: absent"))
+			edit(", hostname: %s, target: %q, ip: 10.0.0.%d%s", of, full, 1+d.IntN(2), pick(d, "", "", ", state: absent"))
 		}
 	case 25, 26, 27, 28:
 		p = strings.ReplaceAll(p, "/", "_") // its folder is there
@@ -480,16 +488,16 @@ func (d *drawn) resource(t *testing.T) {
 			switch state := pick(d, "", "", ", state: absent"); draw {
 			case 25:
 				kind = "crontab"
-				add(", target: %q, command: x, special: %s%s", full, pick(d, "daily", "weekly"), state)
+				edit(", target: %q, command: x, special: %s%s", full, pick(d, "daily", "weekly"), state)
 			case 26:
 				kind = "ssh_authorized_key"
-				add(", target: %q, type: ssh-ed25519, key: %s%s%s", full, sshKey, pick(d, "", ", options: [no-pty]"), state)
+				edit(", target: %q, type: ssh-ed25519, key: %s%s%s", full, sshKey, pick(d, "", ", options: [no-pty]"), state)
 			case 27:
 				kind = "mount"
-				add(", path: %q, fstab: %q, device: none, type: tmpfs, passno: %d%s", "/mnt/"+p+"/"+of, full, d.IntN(2), cmp.Or(state, pick(d, ", state: listed", ", state: unmounted")))
+				edit(", path: %q, fstab: %q, device: none, type: tmpfs, passno: %d%s", "/mnt/"+p+"/"+of, full, d.IntN(2), cmp.Or(state, pick(d, ", state: listed", ", state: unmounted")))
 			case 28:
 				kind = "sysctl"
-				add(", key: %q, path: %q, runtime: false%s", "kernel/"+strings.TrimSuffix(p, ".conf")+"/"+of, full, cmp.Or(state, fmt.Sprintf(", value: %d", d.IntN(2))))
+				edit(", key: %q, path: %q, runtime: false%s", "kernel/"+strings.TrimSuffix(p, ".conf")+"/"+of, full, cmp.Or(state, fmt.Sprintf(", value: %d", d.IntN(2))))
 			}
 		}
 	case 16:
@@ -547,7 +555,9 @@ func (d *drawn) resource(t *testing.T) {
 	if reads {
 		d.byWorld[p], d.unsaid[p] = d.byWorld[p] || d.byWorld[input], d.unsaid[p] || d.unsaid[input]
 	}
-	d.inputs = append(d.inputs, p)
+	if ordered || editors < 2 {
+		d.inputs = append(d.inputs, p)
+	}
 	if d.chance(6) {
 		d.add("exec", p+" told", fmt.Sprintf(`, cmd: "true", refreshonly: true, listen: [%s]`, d.makers[p][len(d.makers[p])-1]))
 	}
