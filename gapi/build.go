@@ -45,11 +45,15 @@ func NewDraft(reg *engine.Registry, d *Declared) *Draft {
 // and secrets of the resources that receive from the part are checked again, and clashes with resources that run are found. A part that
 // collects is an error: what a host collects belongs to the whole graph.
 func NewPart(reg *engine.Registry, d *Declared, runs Running) *Draft {
+	return newPart(reg, d, runs, nil)
+}
+
+func newPart(reg *engine.Registry, d *Declared, runs Running, known map[goKind]*kindInfo) *Draft {
 	if d == nil {
 		return &Draft{}
 	}
 	b := newBuilder(reg, d)
-	b.runs = runs
+	b.runs, b.known = runs, known
 	for _, c := range d.Collects {
 		b.add(schema.Diagnostic{Severity: schema.Error, Pos: c.Pos, Message: "a part collects nothing; hand over the whole graph with the wish to collect " + c.Kind})
 	}
@@ -156,6 +160,7 @@ type builder struct {
 
 	kinds    map[string]kindEntry // by name in lower case
 	goKinds  map[goKind]*kindInfo // of ready resources
+	known    map[goKind]*kindInfo // of a Memory; nil for none
 	lastKind goKind               // of them, that of the last item, since most follow their like
 	lastInfo *kindInfo
 	reported map[kindAt]bool // kinds that can't be used and were reported

@@ -171,13 +171,19 @@ func (b *builder) askGoKind(it *item) (info *kindInfo, err error) {
 	if key == b.lastKind {
 		return b.lastInfo, nil
 	}
-	info, ok := b.goKinds[key]
+	info, ok := b.known[key]
+	if !ok {
+		info, ok = b.goKinds[key]
+	}
 	if !ok {
 		b.goKinds[key] = nil
 		if info, err = readGoKind(it); err != nil {
 			return nil, err
 		}
 		b.goKinds[key] = info
+		if b.known != nil && key.key.Stated == (engine.Abilities{}) { // stated ones may be another key each time
+			b.known[key] = info
+		}
 	}
 	b.lastKind, b.lastInfo = key, info
 	return info, nil

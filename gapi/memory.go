@@ -24,6 +24,9 @@ type Memory struct {
 	known *drafted
 	seed  maphash.Seed
 	ready ready
+
+	reg     *engine.Registry     // of the last part
+	goKinds map[goKind]*kindInfo // the types of ready resources in such parts, but of those that state their abilities
 }
 
 // ready are the resources of the graph before that were made in Go. It keeps nothing else of their declarations, which may be millions.
@@ -113,6 +116,14 @@ func (m *Memory) NewDraft(reg *engine.Registry, d *Declared) *Draft {
 	m.keepReady(b)
 	x.last = m
 	return x
+}
+
+// NewPart is the function NewPart, with this memory: what all resources of a type have in common is looked up once.
+func (m *Memory) NewPart(reg *engine.Registry, d *Declared, runs Running) *Draft {
+	if m.reg != reg {
+		m.reg, m.goKinds = reg, map[goKind]*kindInfo{}
+	}
+	return newPart(reg, d, runs, m.goKinds)
 }
 
 // keep remembers a graph that was built without an error.

@@ -30,6 +30,10 @@ func (c *Change) askEdges(ctx context.Context, h engine.Host) error {
 	if len(askers) == 0 {
 		return nil
 	}
+	if !slices.ContainsFunc(askers, c.mayAsk) {
+		c.settle(&round{one: &edgeQueries{}}, askers)
+		return nil
+	}
 	members := slices.Clone(askers)
 	for {
 		r := c.round(ctx, h, askers, members)
@@ -48,6 +52,12 @@ func (c *Change) askEdges(ctx context.Context, h engine.Host) error {
 		c.settle(r, askers)
 		return nil
 	}
+}
+
+// mayAsk reports whether a vertex may ask for edges.
+func (c *Change) mayAsk(n int32) bool {
+	_, ok := engine.As[engine.EdgeableRes](c.vertex(n).Res)
+	return ok
 }
 
 // rewired returns the running vertices to which a declared edge of the part comes, or from which it goes.

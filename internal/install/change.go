@@ -27,7 +27,7 @@ func (in *Installer) staged(ctx context.Context, do func(*reactor.Stage) error) 
 
 // upsert puts a declared part into effect, and removes some vertices.
 func (in *Installer) upsert(ctx context.Context, st *reactor.Stage, d *gapi.Declared, remove ...string) error {
-	draft := gapi.NewPart(in.Registry(), d, &running{in.parts.Load(), st, remove})
+	draft := in.drafts.NewPart(in.Registry(), d, &running{in.parts.Load(), st, remove})
 	if g := draft.Graph(); g != nil {
 		in.limit(g)
 		st.Compare(g)
