@@ -49,7 +49,7 @@ func pushing(tb testing.TB, batch int) (push func()) {
 
 // TestFindingM1Allocations: a push of one resource, with its run, makes few things, and one of many fewer of them for each.
 func TestFindingM1Allocations(t *testing.T) {
-	for batch, most := range map[int]float64{1: 260, 50: 50 * 52} {
+	for batch, most := range map[int]float64{1: 220, 50: 50 * 34} {
 		if n := testing.AllocsPerRun(200, pushing(t, batch)); n > most {
 			t.Errorf("%v allocations for a push of %d, want at most %v", n, batch, most)
 		}

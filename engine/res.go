@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -166,7 +167,7 @@ func otherType(a, b Res, t *schema.Type) (*schema.Type, error) {
 }
 
 // CmpFields compares the parameters of two resources of one kind by their
-// schema, and returns an error that names the first difference, or nil. It is
+// schema, and returns an error that names the first parameter that differs, or nil. It is
 // the Cmp of most kinds.
 func CmpFields(a, b Res) error {
 	if a.Kind() != b.Kind() {
@@ -182,11 +183,13 @@ func CmpFields(a, b Res) error {
 	if other, err := otherType(a, b, t); err != nil || !t.Equal(other) {
 		return fmt.Errorf("the type %s is another one", a.Kind())
 	}
-	for _, d := range schema.Diff(t, a, b) {
-		if d.Field != nil && d.Field.Role == schema.RoleReadOnly {
-			continue
+	for f := range schema.Differing(t, a, b) {
+		switch {
+		case f == nil:
+			return errors.New("they differ")
+		case f.Role != schema.RoleReadOnly:
+			return errors.New(f.Key + " differs")
 		}
-		return fmt.Errorf("%s differs", d.Path)
 	}
 	return nil
 }

@@ -326,21 +326,19 @@ func differing(old, v *vertex) (keys []string) {
 			add(key)
 		}
 	}
-	var diff []schema.Difference
 	if reflect.TypeOf(old.Res) == reflect.TypeOf(v.Res) && old.abil.recvType.Equal(v.abil.recvType) {
-		diff = schema.Diff(v.abil.recvType, old.Res, v.Res)
-	}
-	for _, d := range diff {
-		if d.Field != nil && d.Field.Role != schema.RoleReadOnly {
-			if _, is := received[d.Field.Key]; !is {
-				add(d.Field.Key)
+		for f := range schema.Differing(v.abil.recvType, old.Res, v.Res) {
+			if f != nil && f.Role != schema.RoleReadOnly {
+				if _, is := received[f.Key]; !is {
+					add(f.Key)
+				}
 			}
 		}
 	}
 	if !old.meta.Equal(v.meta) {
 		t, _ := schema.TypeOf(v.meta) // it is described in a test
-		for _, d := range schema.Diff(t, old.meta, v.meta) {
-			add(metaPrefix + topKey(d.Path))
+		for f := range schema.Differing(t, old.meta, v.meta) {
+			add(metaPrefix + f.Key)
 		}
 	}
 	if old.once != v.once {

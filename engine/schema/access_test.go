@@ -349,10 +349,14 @@ func TestDiff(t *testing.T) {
 		`env.other: 3 -> 4`,
 		`items: [map[count:1 name:x]] -> [map[count:2 name:x]]`, `sub.count: 1 -> 2`,
 	}
-	check := func(name string, ds []schema.Difference) {
+	check := func(name string, a, b any) {
 		t.Helper()
 		var got []string
-		for _, d := range ds {
+		var fields []*schema.Field
+		for _, d := range schema.Diff(ty, a, b) {
+			if len(fields) == 0 || fields[len(fields)-1] != d.Field {
+				fields = append(fields, d.Field)
+			}
 			got = append(got, d.String())
 			if d.Field == nil || !strings.HasPrefix(d.Path, d.Field.Key) {
 				t.Errorf("%s: %s has the field %v", name, d.Path, d.Field)
@@ -361,14 +365,20 @@ func TestDiff(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+		if got := slices.Collect(schema.Differing(ty, a, b)); !slices.Equal(got, fields) {
+			t.Errorf("%s: Differing yields %v, want %v", name, got, fields)
+		}
 	}
-	check("structs", schema.Diff(ty, a, b))
+	check("structs", a, b)
 	pa, _ := schema.EncodeAll(a)
 	pb, _ := schema.EncodeAll(b)
-	check("plain values", schema.Diff(ty, pa, pb))
-	check("mixed", schema.Diff(ty, pa, b))
+	check("plain values", pa, pb)
+	check("mixed", pa, b)
 	if d := schema.Diff(ty, a, make(chan int)); len(d) != 1 {
 		t.Error("a value that cannot be encoded equals something")
+	}
+	if fields := slices.Collect(schema.Differing(ty, a, make(chan int))); len(fields) != 1 || fields[0] != nil {
+		t.Errorf("a value that cannot be encoded: %v", fields)
 	}
 	// A plain text where the type says secret is guarded too.
 	for _, d := range schema.Diff(ty, map[string]any{"token": "canary1"}, map[string]any{"token": "canary2"}) {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -26,7 +27,7 @@ func (d Difference) String() string { return fmt.Sprintf("%s: %v -> %v", d.Path,
 // parts that differ.
 func Diff(t *Type, a, b any) []Difference {
 	av, bv := sideOf(a), sideOf(b) // a value without one is seen by plain
-	if t.Kind == KindStruct && av.IsValid() && bv.IsValid() && av.Type() == t.Go && bv.Type() == t.Go {
+	if t.describes(av, bv) {
 		return diffStruct(t, av, bv)
 	}
 	pa, erra := plain(a, true, 0)
@@ -37,6 +38,33 @@ func Diff(t *Type, a, b any) []Difference {
 	var dr differ
 	dr.plain(t, pa, pb)
 	return dr.found
+}
+
+// Differing yields the top-level fields that Diff finds, in order, and costs less: what differs is not encoded. It yields nil where the
+// values differ as a whole.
+func Differing(t *Type, a, b any) iter.Seq[*Field] {
+	return func(yield func(*Field) bool) {
+		if av, bv := sideOf(a), sideOf(b); t.describes(av, bv) {
+			for _, f := range t.Fields {
+				if !same(f.Type, fieldOf(av, f), fieldOf(bv, f)) && !yield(f) {
+					return
+				}
+			}
+			return
+		}
+		var last *Field
+		for i, d := range Diff(t, a, b) {
+			if (i == 0 || d.Field != last) && !yield(d.Field) {
+				return
+			}
+			last = d.Field
+		}
+	}
+}
+
+// describes reports whether t is the type of two structs in Go.
+func (t *Type) describes(a, b reflect.Value) bool {
+	return t.Kind == KindStruct && a.IsValid() && b.IsValid() && a.Type() == t.Go && b.Type() == t.Go
 }
 
 // differ collects differences; its path is that of the values in hand.

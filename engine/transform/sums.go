@@ -83,8 +83,9 @@ func (s *sums) set(v int32, to []uint32) {
 		s.unlink(at)
 	}
 	var list []int32
-	to = slices.Compact(slices.Sorted(slices.Values(to)))
-	for _, sum := range to {
+	to = slices.Clone(to)
+	slices.Sort(to)
+	for _, sum := range slices.Compact(to) {
 		var at int32
 		if last := len(s.free) - 1; last >= 0 {
 			at, s.free = s.free[last], s.free[:last]

@@ -1,8 +1,8 @@
 package basic
 
 import (
+	"cmp"
 	"context"
-	"errors"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/traits"
@@ -64,7 +64,7 @@ func (x *NoopRes) CheckApply(ctx context.Context, apply bool) (bool, error) {
 
 // Cmp compares the parameters, and the members.
 func (x *NoopRes) Cmp(r engine.Res) error {
-	return errors.Join(engine.CmpFields(x, r), x.CmpGroup(r))
+	return cmp.Or(engine.CmpFields(x, r), x.CmpGroup(r))
 }
 
 // GroupKey returns the same key for every noop: any of them can be one.

@@ -1,8 +1,8 @@
 package basic
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -83,7 +83,7 @@ func (x *PrintRes) print() {
 
 // Cmp compares the parameters, and the members.
 func (x *PrintRes) Cmp(r engine.Res) error {
-	return errors.Join(engine.CmpFields(x, r), x.CmpGroup(r))
+	return cmp.Or(engine.CmpFields(x, r), x.CmpGroup(r))
 }
 
 // GroupKey groups all that print at once, and all that print only when notified.
