@@ -22,7 +22,7 @@ func (c *canned) events() <-chan event { return c.evs }
 func (c *canned) errors() <-chan error { return c.errs }
 func (c *canned) modified(func(event)) {}
 func (c *canned) listen()              {}
-func (c *canned) idle() bool           { return false }
+func (c *canned) now(func(event)) bool { return false }
 func (c *canned) catchUp(func(event))  {}
 func (c *canned) kind(string) string   { return "canned" }
 func (c *canned) current(event) bool   { return true }

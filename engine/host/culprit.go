@@ -62,6 +62,7 @@ func (p *actor) ended() bool { return !p.bare && (p.fd < 0 || readable(uintptr(p
 // actors are the processes that made the last events, so that one that makes many costs one descriptor and is read
 // once. The groups of a source share them.
 type actors struct {
+	self  int // our own process, which has not ended
 	mu    sync.Mutex
 	known []*actor // the last one first
 }
@@ -85,7 +86,7 @@ func (c *actors) of(pid, pidfd int) *actor {
 		at, c.known = len(c.known), append(c.known, nil)
 	}
 	a := c.known[at]
-	if a != nil && a.pid == pid && pidfd != noPidfd && !a.bare && !a.ended() {
+	if a != nil && a.pid == pid && (pid == c.self || pidfd != noPidfd && !a.bare && !a.ended()) {
 		if pidfd >= 0 {
 			_ = unix.Close(pidfd)
 		}

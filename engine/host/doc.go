@@ -35,7 +35,7 @@
 // resolved when the link is read, not again when that other link changes.
 //
 // A file system that does not answer (an NFS server that is gone, mounted hard) holds each caller
-// in the kernel, where no context or signal ends the call. If that is the hub's goroutine, because
+// in the kernel, where no context or signal ends the call. If that is the goroutine that serves the hub's events, because
 // something below is watched, then as long as it lasts no subscription of the process is woken by
 // files, a new Watch waits until its own context ends, and Close waits too. Commands, buses and
 // polled resources (MetaParams.Poll) go on. Nothing is lost: the queued events are served
@@ -67,8 +67,8 @@
 //
 // # Ownership
 //
-// One goroutine at a time owns the watches and all state of them: the hub's, which starts with the first Watch, or one of
-// the source that serves what it has read. Two others carry the watcher's errors and the changes of mounts to the hub's. While subscriptions are made, one for
+// One goroutine at a time owns the watches and all state of them: the hub's, which starts with the first Watch, one of
+// the source that serves what it has read, or one that asks who is writing. Two others carry the watcher's errors and the changes of mounts to the hub's. While subscriptions are made, one for
 // each of their folders asks whether the file system answers. Nothing else runs, except one
 // goroutine per connected bus, those of running commands, and two while facts are watched. Close
 // ends them all.

@@ -23,6 +23,7 @@ type ears struct {
 	conn  syscall.RawConn
 
 	mu   sync.Mutex
+	deaf bool        // it has heard one, and the kernel tells of no more
 	stop func() bool // the timer of the pause; nil for none
 	shut bool
 }
@@ -49,8 +50,11 @@ func newEars(clock engine.Clock, group int) (*ears, error) {
 // hear waits for a modification. It reports false after close.
 func (e *ears) hear() bool {
 	return e.conn.Read(func(fd uintptr) bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		var one [1]unix.EpollEvent
 		n, err := unix.EpollWait(int(fd), one[:], 0)
+		e.deaf = e.deaf || n > 0
 		return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 	}) == nil
 }
@@ -72,9 +76,10 @@ func (e *ears) rest() {
 func (e *ears) listen() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.shut {
+	if e.shut || !e.deaf {
 		return
 	}
+	e.deaf = false
 	_ = control(e.conn, func(fd int) {
 		_ = unix.EpollCtl(fd, unix.EPOLL_CTL_MOD, e.group, &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT})
 	})
@@ -83,10 +88,10 @@ func (e *ears) listen() {
 // close ends the waiting.
 func (e *ears) close() error {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.shut = true
 	if e.stop != nil {
 		e.stop()
 	}
-	return e.poll.Close()
+	e.mu.Unlock()
+	return e.poll.Close() // which waits for hear
 }

@@ -73,6 +73,16 @@ func (h *hub) edited(d *dir, ev event) {
 	}
 }
 
+// listen comes after events that were served. Where we have written a file, who alters it next is to be known before he has ended.
+func (h *hub) listen() {
+	if !h.wrote {
+		return
+	}
+	h.wrote = false
+	h.modifications()
+	h.w.listen()
+}
+
 // modifications looks at what was modified since it was last called.
 func (h *hub) modifications() {
 	if h.w == nil {
@@ -119,10 +129,7 @@ func (h *hub) inside(d *dir, ev event, c change) {
 			h.later(n, ev.name)
 		}
 	}
-	if ev.by != nil && ev.by.pid == h.self && known && ev.op != opModified {
-		h.modifications()
-		h.w.listen() // who alters it next is to be known before he has ended
-	}
+	h.wrote = h.wrote || ev.by != nil && ev.by.pid == h.self && known && ev.op != opModified
 	switch {
 	case !asked || ev.file != "" && !t.has(ev.file) && !h.w.current(ev): // nobody waits for it
 	case c.source == sourcePoll, c.source == sourceMount:

@@ -30,8 +30,8 @@ type inbox struct {
 	exits    bool                  // a process has ended that a name waits for
 }
 
-// A hub is the file watches of a process. Who holds mu owns everything but the inbox: its goroutine (run), or one of the
-// source that serves what it has read.
+// A hub is the file watches of a process. Who holds mu owns everything but the inbox: its goroutine (run), one of the
+// source that serves what it has read, or one that asks (servedNow).
 type hub struct {
 	mu   sync.Mutex
 	over bool // nobody serves any more
@@ -69,6 +69,8 @@ type hub struct {
 	scans  []*dir // to be polled in this round
 	timer  *engine.Timer
 	limits limiter
+
+	wrote bool // an event of ours was served; see listen
 
 	transits transits
 	exits    exits
@@ -176,6 +178,7 @@ func (h *hub) run() {
 		}
 		h.mu.Lock()
 		do()
+		h.listen()
 		h.work(stepsPerEvent)
 		h.mu.Unlock()
 	}
@@ -193,6 +196,7 @@ func (h *hub) serve(evs []event) bool {
 	for _, ev := range evs {
 		h.give(ev)
 	}
+	h.listen()
 	h.work(stepsPerEvent)
 	if h.busy() {
 		h.wakeUp() // the rest is its work

@@ -23,10 +23,11 @@ type eventSource interface {
 	modified(give func(event))
 	// listen has the next modification told at once, however short ago the last one was.
 	listen()
-	// idle reports whether all that has happened until now was served.
-	idle() bool
 	// catchUp gives, in order, what events has and what has happened besides until now.
 	catchUp(give func(event))
+	// now is catchUp for another goroutine than the one that takes from events. It reports false, and has given nothing, where an event
+	// that came before is not served yet.
+	now(give func(event)) bool
 	// kind names what serves a folder: fanotify, inotify or fsnotify.
 	kind(dir string) string
 	// current reports whether an event is about the file that has the name now, as far as the source

@@ -77,13 +77,20 @@ func (s *bestSource) modified(give func(event)) {
 
 func (s *bestSource) listen() { s.fan.listen() }
 
-func (s *bestSource) idle() bool { return s.fan.idle() && (s.in == nil || s.in.idle()) }
-
 func (s *bestSource) catchUp(give func(event)) {
 	s.fan.catchUp(give)
 	if s.in != nil {
 		s.in.catchUp(give)
 	}
+}
+
+func (s *bestSource) now(give func(event)) bool {
+	return s.next(func() {
+		s.fan.read(give)
+		if s.in != nil {
+			s.in.read(give)
+		}
+	})
 }
 
 func (s *bestSource) kind(dir string) string {

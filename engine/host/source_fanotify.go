@@ -46,7 +46,7 @@ func openFanotify(clock engine.Clock) (eventSource, error) {
 }
 
 func newFanotify(f *feed, clock engine.Clock) (*fanotify, error) {
-	s := &fanotify{feed: f}
+	s := &fanotify{feed: f, actors: actors{self: os.Getpid()}}
 	if err := s.open(clock); err != nil {
 		return nil, err
 	}
@@ -104,11 +104,14 @@ func (s *fanotify) listen() { s.ears.listen() }
 
 func (s *fanotify) modified(give func(event)) { s.drain(s.writes.file, s.writes.parse, give) }
 
-func (s *fanotify) idle() bool { return s.isServed(s.main.file, s.writes.file) }
-
 func (s *fanotify) catchUp(give func(event)) {
-	s.unread(give, func() { s.drain(s.main.file, s.main.parse, give) })
+	s.unread(give, func() { s.read(give) })
 }
+
+func (s *fanotify) now(give func(event)) bool { return s.next(func() { s.read(give) }) }
+
+// read gives what there is but modifications.
+func (s *fanotify) read(give func(event)) { s.drain(s.main.file, s.main.parse, give) }
 
 func (s *fanotify) kind(string) string { return "fanotify" }
 

@@ -83,9 +83,10 @@ func (s *notifySource) errors() <-chan error { return s.w.Errors }
 func (s *notifySource) modified(func(event)) {}
 func (s *notifySource) listen()              {}
 
-func (s *notifySource) idle() bool { return len(s.w.Events)+len(s.out) == 0 }
-
 // catchUp knows of nothing but what the watcher has read.
 func (s *notifySource) catchUp(give func(event)) { taken(s.out, give) }
-func (s *notifySource) kind(string) string       { return "fsnotify" }
-func (s *notifySource) current(event) bool       { return true }
+
+// now can't tell what the hub has taken from out.
+func (s *notifySource) now(func(event)) bool { return false }
+func (s *notifySource) kind(string) string   { return "fsnotify" }
+func (s *notifySource) current(event) bool   { return true }

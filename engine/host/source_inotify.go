@@ -82,11 +82,14 @@ func (s *inotify) listen() { s.ears.listen() }
 
 func (s *inotify) modified(give func(event)) { s.drain(s.writes.file, s.writes.parse, give) }
 
-func (s *inotify) idle() bool { return s.isServed(s.main.file, s.writes.file) }
-
 func (s *inotify) catchUp(give func(event)) {
-	s.unread(give, func() { s.drain(s.main.file, s.main.parse, give) })
+	s.unread(give, func() { s.read(give) })
 }
+
+func (s *inotify) now(give func(event)) bool { return s.next(func() { s.read(give) }) }
+
+// read gives what there is but modifications.
+func (s *inotify) read(give func(event)) { s.drain(s.main.file, s.main.parse, give) }
 
 func (s *inotify) kind(string) string { return "inotify" }
 func (s *inotify) current(event) bool { return true }
@@ -209,6 +212,7 @@ type feed struct {
 	open   atomic.Int64 // events that were given to out and not served yet
 	order  sync.Mutex   // held from a read of what is no modification until out has all of it
 	buf    []byte       // of drain
+	batch  []event      // of drain
 }
 
 func newFeed() *feed {
@@ -237,6 +241,9 @@ type parser func(buf []byte, give func(event), lost func())
 
 // eventBytes is how many bytes are read at once: some hundred events.
 const eventBytes = 16 << 10
+
+// eventMost is more than any event has, with the longest name and handles. Where so much of a buffer is left, no event was left out.
+const eventMost = 1 << 10
 
 // follow reads a group for as long as it is open.
 func (s *feed) follow(f *os.File, parse parser) {
@@ -318,8 +325,8 @@ func (s *feed) attend(e *ears) {
 	}
 }
 
-// isServed reports whether all that has happened was served, in the groups of files as well.
-func (s *feed) isServed(groups ...*os.File) bool {
+// next calls read, if that reads what follows all that was served.
+func (s *feed) next(read func()) bool {
 	if !s.order.TryLock() {
 		return false
 	}
@@ -327,16 +334,7 @@ func (s *feed) isServed(groups ...*os.File) bool {
 	if s.open.Load() > 0 {
 		return false
 	}
-	for _, f := range groups {
-		conn, err := f.SyscallConn()
-		unread := err != nil
-		if err == nil {
-			_ = control(conn, func(fd int) { unread = readable(uintptr(fd)) })
-		}
-		if unread {
-			return false
-		}
-	}
+	read()
 	return true
 }
 
@@ -382,7 +380,8 @@ func (s *feed) drain(f *os.File, parse parser, give func(event)) {
 	if s.buf == nil {
 		s.buf = make([]byte, eventBytes)
 	}
-	var batch []event
+	batch := s.batch
+	s.batch = nil // to serve an event may drain the other group
 	buf, lost := s.buf, false
 	_ = control(conn, func(fd int) {
 		for range drainsAtOnce {
@@ -395,8 +394,12 @@ func (s *feed) drain(f *os.File, parse parser, give func(event)) {
 			for _, ev := range batch {
 				give(ev)
 			}
+			if n <= len(buf)-eventMost {
+				return // there was no more
+			}
 		}
 	})
+	s.batch = batch
 	if lost {
 		give(event{op: opModified | opPending})
 	}

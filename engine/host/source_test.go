@@ -2,6 +2,7 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"os/user"
@@ -327,4 +328,85 @@ func TestOwnWriteIsToldToOthers(t *testing.T) {
 		t.Errorf("cause %+v", c)
 	}
 	woken(t, mine)
+}
+
+// TestNothingIsServedBeforeWhatWasRead: where an event is still to be served, what has happened since is left to the hub's goroutine.
+func TestNothingIsServedBeforeWhatWasRead(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return // which has no such way
+	}
+	src, err := openChosen(frozen{time.Now()})
+	must(t, err)
+	dir := t.TempDir()
+	must(t, src.Add(dir))
+	defer func() { must(t, src.Close()) }()
+	must(t, os.Mkdir(filepath.Join(dir, "a"), 0o700))
+	held := <-src.events()
+	must(t, os.Mkdir(filepath.Join(dir, "b"), 0o700))
+	if src.now(func(ev event) { t.Errorf("%+v before %+v", ev, held) }) {
+		t.Error("it serves although an event is held")
+	}
+	held.served()
+	(<-src.events()).served()
+	must(t, os.Mkdir(filepath.Join(dir, "c"), 0o700))
+	var c event
+	for c.name == "" {
+		src.now(func(ev event) { c = ev })
+		select {
+		case c = <-src.events():
+		default:
+		}
+	}
+	c.served()
+	if c.name != "c" {
+		t.Errorf("%+v, want one of c", c)
+	}
+}
+
+// TestAllModificationsAreRead: also where there are more than are read at once.
+func TestAllModificationsAreRead(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return
+	}
+	src, err := openChosen(frozen{time.Now()})
+	must(t, err)
+	dir := t.TempDir()
+	must(t, src.Add(dir))
+	defer func() { must(t, src.Close()) }()
+	const n = 1000
+	for i := range n {
+		write(t, filepath.Join(dir, fmt.Sprint(i)), "x")
+	}
+	got := 0
+	src.modified(func(ev event) { got++; ev.served() })
+	if got < n {
+		t.Errorf("%d modifications of %d", got, n)
+	}
+}
+
+// TestEarsClose: they can be closed at any moment, while they hear one modification after the other.
+func TestEarsClose(t *testing.T) {
+	r, w, err := os.Pipe()
+	must(t, err)
+	defer r.Close()
+	defer w.Close()
+	_, err = w.WriteString("x") // for good
+	must(t, err)
+	for range 300 {
+		e, err := newEars(frozen{time.Now()}, int(r.Fd()))
+		must(t, err)
+		heard, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			for i := 0; e.hear(); i++ {
+				if i == 2 {
+					close(heard)
+				}
+				e.listen()
+			}
+		}()
+		<-heard
+		must(t, e.close())
+		<-ended
+	}
 }

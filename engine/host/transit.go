@@ -182,10 +182,10 @@ func (h *hub) isHeldUp(by *actor, now time.Time) bool {
 	return by.heldUp
 }
 
-// writing implements Host.Writing. Where nothing has happened that was not served, it does not wait for the hub's goroutine.
+// writing implements Host.Writing.
 func (h *hub) writing(ctx context.Context, path string) (yes bool) {
-	if h.hasServed(func() bool { return len(h.transits.order) == 0 }) {
-		return false
+	if h.servedNow(func() { yes = h.isPassing(path) }) {
+		return yes
 	}
 	answer := make(chan bool, 1)
 	h.caughtUp(ctx, func() { answer <- h.isPassing(path) })
@@ -198,7 +198,8 @@ func (h *hub) writing(ctx context.Context, path string) (yes bool) {
 
 // hear implements Host.Hear.
 func (h *hub) hear(ctx context.Context) {
-	if h.hasServed(func() bool { return !h.busy() && len(h.transits.order) == 0 }) {
+	waits := false
+	if h.servedNow(func() { waits = len(h.transits.order) > 0 }) && !waits {
 		return
 	}
 	var since time.Time
@@ -245,13 +246,25 @@ func (x *transits) until(then time.Time) <-chan struct{} {
 	return nil
 }
 
-// hasServed reports whether all that has happened was served, as far as that can be told at once, and also holds.
-func (h *hub) hasServed(also func() bool) bool {
+// servedNow has f called on this goroutine, when all that has happened until then is served. It reports false, and f was not called, where
+// that is the hub's to do: somebody serves, or there is more work. Most ask while a file after the other is written: then no other
+// goroutine has to be woken for each answer.
+func (h *hub) servedNow(f func()) bool {
 	if !h.mu.TryLock() {
 		return false
 	}
 	defer h.mu.Unlock()
-	return h.w == nil || h.w.idle() && also()
+	if h.over || h.busy() || h.w != nil && !h.w.now(h.give) {
+		return false
+	}
+	h.modifications()
+	h.listen()
+	if h.busy() {
+		h.wakeUp()
+		return false
+	}
+	f()
+	return true
 }
 
 // caughtUp has f called by the hub's goroutine, when all that has happened until then is served. It waits for that, but not beyond ctx.
