@@ -137,7 +137,8 @@ func (h *Handler) IsAllowed(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(token), []byte(h.server.token)) == 1
 }
 
-// serve reads the questions of one connection, and answers each on a goroutine of its own.
+// serve reads the questions of one connection, and answers each on a goroutine that has no other one. A goroutine takes the next
+// question that finds it free: the stack of a new one would have to grow each time.
 func (s *server) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -145,6 +146,8 @@ func (s *server) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	var all sync.WaitGroup
 	defer all.Wait()
+	free := make(chan func())
+	defer close(free)
 	defer end()
 	for {
 		m, err := l.lines.Read()
@@ -157,10 +160,20 @@ func (s *server) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 			l.cancel(m.Cancel)
 		case m.Method != "":
 			call, done := l.begin(ctx, m.ID)
-			all.Go(func() {
+			work := func() {
 				defer done()
 				l.answer(call, m)
-			})
+			}
+			select {
+			case free <- work:
+			default:
+				all.Go(func() {
+					work()
+					for next := range free {
+						next()
+					}
+				})
+			}
 		}
 	}
 }
