@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -46,6 +47,7 @@ func (r *res) remember() error {
 	if err != nil {
 		return err
 	}
+	r.dir = dir
 	r.rec, err = loadRecord(dir)
 	return err
 }
@@ -70,12 +72,14 @@ func (w *work) keep() error { return w.keepWithin(context.WithoutCancel(w.ctx)) 
 
 // keepWithin is keep of what has not happened yet.
 func (w *work) keepWithin(ctx context.Context) error {
-	dir, err := w.init.VarDir("")
-	if err != nil {
-		return err
-	}
 	rec := w.rec
-	if err := w.ses.records.save(ctx, dir, &rec); err != nil {
+	err := w.ses.records.save(ctx, w.dir, &rec)
+	if errors.Is(err, fs.ErrNotExist) { // somebody has removed the folder
+		if _, err = w.init.VarDir(""); err == nil {
+			err = w.ses.records.save(ctx, w.dir, &rec)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("the record of the resource cannot be written, so nothing is done: %w", err)
 	}
 	w.mu.Lock()
@@ -105,10 +109,7 @@ func (w *work) do() (err error) {
 	if w.want, err = w.given(); err != nil {
 		return err
 	}
-	if w.in, err = w.inputs(); err != nil {
-		return err
-	}
-	w.ses.hidden.Learn(w.want, false)
+	w.in = w.reveal(w.want)
 	wanted := w.wanted()
 	if wanted {
 		if err := w.check(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -97,26 +98,28 @@ func (c *commits) leave(own *commit) {
 // anybody goes on. For many records, two flushes of the file system with the state folder do that; for a few, and where the
 // file system cannot be flushed, each file and each folder is synced.
 func (c *commits) write(group []*commit) {
-	for _, x := range group {
-		x.in(x.begin)
-	}
-	together := len(group) >= manyRecords && c.flushAll(group)
-	for _, x := range group {
-		x.in(func(root *os.Root) error {
-			if !together {
-				if err := syncFile(root, partFile); err != nil {
-					return err
-				}
-			}
-			return root.Rename(partFile, recordFile)
-		})
-	}
-	if together && c.flushAll(group) {
+	if len(group) >= manyRecords && c.writeFlushed(group) {
 		return
 	}
 	for _, x := range group {
-		x.in(func(root *os.Root) error { return syncFile(root, ".") })
+		x.in(func() error { return x.begin(true) })
+		x.in(x.place)
+		x.in(func() error { return syncFolder(x.dir) })
 	}
+}
+
+// writeFlushed writes a group with two flushes, and reports whether they could be had.
+func (c *commits) writeFlushed(group []*commit) bool {
+	for _, x := range group {
+		x.in(func() error { return x.begin(false) })
+	}
+	if !c.flushAll(group) {
+		return false
+	}
+	for _, x := range group {
+		x.in(x.place)
+	}
+	return c.flushAll(group)
 }
 
 // manyRecords are so many that a flush costs less than their syncs, though it writes what other programs have left in memory, too.
@@ -125,32 +128,34 @@ const manyRecords = 4
 // partFile is a record that is not in its place yet.
 const partFile = recordFile + ".new"
 
-// in does a step in the folder of a record, unless an earlier one has failed. No folder stays open, since a group may be large.
-func (x *commit) in(do func(*os.Root) error) {
-	if x.err != nil {
-		return
+// in does a step for a record, unless an earlier one has failed. Nothing stays open after it, since a group may be large.
+func (x *commit) in(do func() error) {
+	if x.err == nil {
+		x.err = do()
 	}
-	root, err := os.OpenRoot(x.dir)
-	if err != nil {
-		x.err = err
-		return
-	}
-	x.err = errors.Join(do(root), root.Close())
 }
 
 // begin writes the text next to its place.
-func (x *commit) begin(root *os.Root) error {
-	f, err := root.OpenFile(partFile, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+func (x *commit) begin(sync bool) error {
+	f, err := os.OpenFile(filepath.Join(x.dir, partFile), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(x.text)
+	if err == nil && sync {
+		err = f.Sync()
+	}
 	return errors.Join(err, f.Close())
 }
 
-// syncFile brings a file of a folder, or the folder itself, to the disk.
-func syncFile(root *os.Root, name string) error {
-	f, err := root.Open(name)
+// place gives the text its place.
+func (x *commit) place() error {
+	return os.Rename(filepath.Join(x.dir, partFile), filepath.Join(x.dir, recordFile))
+}
+
+// syncFolder brings the names in a folder to the disk.
+func syncFolder(dir string) error {
+	f, err := os.Open(dir)
 	if err != nil {
 		return err
 	}

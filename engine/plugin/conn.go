@@ -68,8 +68,10 @@ func newLines(stream io.ReadWriteCloser, log func(*protocol.LogLine)) *lines {
 	return c
 }
 
-// maxQueue is how many messages may wait until the provider reads them.
-const maxQueue = 16
+const (
+	maxQueue  = 16       // messages that may wait until the provider reads them
+	maxJoined = 64 << 10 // bytes of messages from which on no further one is written with them
+)
 
 // write is the only writer of the stream. Where the provider does not read, it alone is held, until end closes the stream: a
 // caller waits for its context too.
@@ -77,6 +79,14 @@ func (c *lines) write() {
 	for {
 		select {
 		case line := <-c.out:
+			for more := true; more && len(line) < maxJoined; { // one write for all that wait
+				select {
+				case next := <-c.out:
+					line = append(line, next...)
+				default:
+					more = false
+				}
+			}
 			if err := c.to.WriteLine(line); err != nil {
 				c.end(err)
 				return

@@ -1,6 +1,15 @@
 package plugin
 
-import "context"
+import (
+	"context"
+	"io"
+)
+
+// NewLines begins a connection. The function returns how many questions the writer has not taken.
+func NewLines(stream io.ReadWriteCloser) (c Conn, queued func() int) {
+	l := newLines(stream, nil)
+	return l, func() int { return len(l.out) }
+}
 
 // Records is a queue of records, as if one were being written.
 type Records struct{ c commits }

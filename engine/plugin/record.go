@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 // record is the memory of mgmt about one thing, in a file of the resource's own folder. It has no property, so no secret.
@@ -46,15 +47,7 @@ const (
 // loadRecord reads the record of a folder; an empty one where there is none.
 func loadRecord(dir string) (*record, error) {
 	rec := &record{Version: recordVersion}
-	root, err := os.OpenRoot(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return rec, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	text, err := root.ReadFile(recordFile)
+	text, err := os.ReadFile(filepath.Join(dir, recordFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return rec, nil
 	}

@@ -32,6 +32,7 @@ type res struct {
 
 	mu    sync.Mutex
 	rec   *record       // nil before the first run
+	dir   string        // of the record; set with it
 	moved chan struct{} // of capacity 1: the thing has another id, so Watch asks anew
 }
 
@@ -239,7 +240,12 @@ func (r *res) inputs() (protocol.Bag, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.ses.hidden.Learn(given, false) // before the provider can say them
+	return r.reveal(given), nil
+}
+
+// reveal returns inputs for the provider. Their secrets are known before it can say them.
+func (r *res) reveal(given map[string]any) protocol.Bag {
+	r.ses.hidden.Learn(given, false)
 	out := protocol.Bag{}
 	for key, v := range given {
 		out[key] = reveal(v)
@@ -247,7 +253,7 @@ func (r *res) inputs() (protocol.Bag, error) {
 	if _, has := out["name"]; r.kind.Named && !has {
 		out["name"] = r.Name()
 	}
-	return out, nil
+	return out
 }
 
 // given returns the inputs as plain values.
