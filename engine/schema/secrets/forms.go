@@ -123,9 +123,10 @@ func digits(s string, add func(string)) {
 	}
 	add(string(pairs[:len(pairs)-1]))
 	wrapped(s, add)
-	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for shift := range 3 {
-			add(core(enc, s, shift))
+	for shift := range 3 {
+		shifted := append(make([]byte, shift, shift+len(s)), s...)
+		for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			add(core(enc, shifted, shift))
 		}
 	}
 }
@@ -141,9 +142,8 @@ func wrapped(s string, add func(string)) {
 	}
 }
 
-// core is what all base64 has in common in which a text stands shift bytes behind a group
-// of three, whatever is around it.
-func core(enc *base64.Encoding, s string, shift int) string {
-	all := enc.EncodeToString([]byte(strings.Repeat("\x00", shift) + s))
-	return all[[]int{0, 2, 3}[shift] : (shift+len(s))*8/6]
+// core is what all base64 has in common in which a text stands shift bytes behind a group of three, whatever is around it. The text
+// has so many bytes before it.
+func core(enc *base64.Encoding, shifted []byte, shift int) string {
+	return enc.EncodeToString(shifted)[[]int{0, 2, 3}[shift] : len(shifted)*8/6]
 }

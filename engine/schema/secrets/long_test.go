@@ -31,7 +31,7 @@ func allocated(f func()) uint64 {
 func TestFindingM5Long(t *testing.T) {
 	secret := longSecret(0)
 	all := secrets.Texts{Least: 6}
-	if n := allocated(func() { all.Add(secret) }); n > 3<<20 {
+	if n := allocated(func() { all.Add(secret) }); n > 3<<19 {
 		t.Errorf("it takes %d KiB", n>>10)
 	}
 	own := secrets.Texts{Also: &all}

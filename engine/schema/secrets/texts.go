@@ -107,18 +107,34 @@ func (g *generation) add(secret string, least, under int) {
 	}
 	for i, s := range list {
 		if len(s) >= least && len(s) < under && !slices.Contains(list[:i], s) {
-			g.addText(s, len(secret) <= maxQuoted || len(s) < minQuoted)
+			all := len(secret) <= maxQuoted || len(s) < minQuoted
+			g.addText(s, all, all || i > 0 || len(list[1]) == len(s))
 		}
 	}
 }
 
 // addText has a text looked for. All of its forms are looked for as they are, or most only bare: a text is found bare in them as well, unless
-// one stands behind something that looks like an escape. All forms of a long secret would be 60 copies of it.
-func (g *generation) addText(s string, all bool) {
+// one stands behind something that looks like an escape. All forms of a long secret would be 60 copies of it. Without coded, it has
+// space around it, and its hex and base64 are found by those of the text within.
+func (g *generation) addText(s string, all, coded bool) {
 	g.plain.add(s)
 	if all {
 		quotations(s, g.plain.add)
 	}
+	if coded {
+		g.addCoded(s, all)
+	}
+	g.addBare(s)
+	if !all && !utf8.ValidString(s) {
+		g.addBare(string([]rune(s))) // as JSON has it
+	}
+	if len(s) > minCut {
+		g.ends.add(backwards(s[len(s)-min(len(s), long):]))
+	}
+}
+
+// addCoded has the hex and the base64 of a text looked for.
+func (g *generation) addCoded(s string, all bool) {
 	digits(s, func(form string) {
 		if all {
 			g.plain.add(form)
@@ -129,13 +145,6 @@ func (g *generation) addText(s string, all bool) {
 		x := hex.EncodeToString([]byte(s))
 		g.plain.add(x)
 		g.plain.add(strings.ToUpper(x))
-	}
-	g.addBare(s)
-	if !all && !utf8.ValidString(s) {
-		g.addBare(string([]rune(s))) // as JSON has it
-	}
-	if len(s) > minCut {
-		g.ends.add(backwards(s[len(s)-min(len(s), long):]))
 	}
 }
 
