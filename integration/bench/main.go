@@ -99,7 +99,7 @@ type bench struct {
 
 // The order is that of the printed table.
 func rows() []row {
-	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), eventRows(), swapRows(), typescriptRows(), memoryRows(), programRows(), largeRows(), doorRows(), daemonRows(), typeRows(), serviceRows(), userRows(), packageRows(), partRows(), pushRows(), modelRows(), objectRows(), expressionRows(), fleetRows())
+	return slices.Concat(fileRows(), journalRows(), repairRows(), graphRows(), eventRows(), swapRows(), typescriptRows(), memoryRows(), programRows(), largeRows(), doorRows(), daemonRows(), typeRows(), serviceRows(), userRows(), packageRows(), partRows(), pushRows(), modelRows(), objectRows(), expressionRows(), fleetRows(), providerRows())
 }
 
 // main parses the flags and does one of the tasks: a row, all rows, a comparison, or the other end of a row.
@@ -117,6 +117,12 @@ func main() {
 		against  = flag.String("against", "", "compare with the checkout in this folder")
 	)
 	flag.Parse()
+	if os.Getenv(asProvider) != "" {
+		if err := serveMade(); err != nil {
+			fail(err)
+		}
+		return
+	}
 	if *watch {
 		guardFor(*dir, os.Stdin)
 		return
