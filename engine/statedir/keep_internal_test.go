@@ -68,6 +68,9 @@ func (k *keptDir) fill() {
 	for _, err := os.Stat(filepath.Join(k.Path, inEffectFile)); err != nil; _, err = os.Stat(filepath.Join(k.Path, inEffectFile)) {
 		runtime.Gosched() // the names are written by a goroutine
 	}
+	if err := k.Effect.Renew(); err != nil { // waits until that has synced the folder, too
+		k.Fatal(err)
+	}
 	k.look()
 	if l := k.Loss(); l != nil {
 		k.Fatalf("at first it has lost %+v", l)
