@@ -16,9 +16,8 @@
 
 GO      ?= go
 VERSION = $(or $(shell packaging/version),$(error the file VERSION gives no version))
-# Functions begin at multiples of 16 bytes and not of 32, which makes the program smaller.
-SMALL  := $(shell grep -v '^\#' packaging/buildflags)
-LDFLAGS = -s -w -funcalign=16 -X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)
+FLAGS  := $(shell grep -v '^\#' packaging/buildflags)
+LDFLAGS = -s -w -X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)
 
 # Puppet, with the types that its sample manifests use.
 PUPPET := puppet $(addprefix puppet-module-puppetlabs-,cron-core host-core mount-core)
@@ -34,10 +33,10 @@ MACHINE := dpkg-dev mmdebstrap systemd-container
 .PHONY: help build docker typescript run test integration race lint bench soak packages release docs check tools check-tools clean
 
 build:
-	CGO_ENABLED=0 $(GO) build $(SMALL) -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
+	CGO_ENABLED=0 $(GO) build $(FLAGS) -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
 
 docker:
-	CGO_ENABLED=0 $(GO) -C docker build $(SMALL) -ldflags '$(LDFLAGS)' -o ../bin/mgmt-docker ./mgmt-docker
+	CGO_ENABLED=0 $(GO) -C docker build $(FLAGS) -ldflags '$(LDFLAGS)' -o ../bin/mgmt-docker ./mgmt-docker
 
 typescript:
 	CGO_ENABLED=0 $(GO) -C typescript build -trimpath -ldflags '-s -w' -o ../bin/mgmt-ts ./mgmt-ts
