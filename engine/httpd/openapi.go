@@ -52,8 +52,16 @@ func (t *Table) describe() ([]byte, error) {
 		"info":    without(object{"title": cmp.Or(t.info.Title, "API"), "version": cmp.Or(t.info.Version, "1"), "description": t.info.Doc}),
 		"paths":   paths,
 		"components": object{
-			"schemas":   d.schemas,
-			"responses": object{"Problem": object{"description": "What is wrong, and how to proceed.", "content": content(ProblemType, refTo("Problem"))}},
+			"schemas": d.schemas,
+			"responses": object{"Problem": object{
+				"description": "What is wrong, and how to proceed.",
+				"content":     content(ProblemType, refTo("Problem")),
+				"headers": headers(map[string]string{
+					"Accept":       "With the status 415: the types that a body may have.",
+					"Accept-Patch": "With the status 415: the types that the body of a PATCH may have.",
+					"ETag":         "With the status 412: the version that the object has.",
+				}),
+			}},
 		},
 	}
 	text, err := json.MarshalIndent(doc, "", "  ")
@@ -96,13 +104,14 @@ func (d *describer) operation(r *Route) (object, error) {
 }
 
 func (d *describer) answers(r *Route) (object, error) {
-	good, err := d.good(r, r.Answer, r.Types)
+	status := cmp.Or(r.Status, http.StatusOK)
+	good, err := d.good(r, status, r.Answer, r.Types)
 	if err != nil {
 		return nil, err
 	}
-	answers := object{strconv.Itoa(cmp.Or(r.Status, http.StatusOK)): good, "default": object{"$ref": "#/components/responses/Problem"}}
+	answers := object{strconv.Itoa(status): good, "default": object{"$ref": "#/components/responses/Problem"}}
 	for status, answer := range r.Also {
-		if answers[strconv.Itoa(status)], err = d.good(r, answer, nil); err != nil {
+		if answers[strconv.Itoa(status)], err = d.good(r, status, answer, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -110,7 +119,7 @@ func (d *describer) answers(r *Route) (object, error) {
 	if r.Versions {
 		errors = append(errors, http.StatusPreconditionFailed)
 		if r.Method == http.MethodGet {
-			answers["304"] = object{"description": "The client has this version already."}
+			answers["304"] = object{"description": "The client has this version already.", "headers": headers(map[string]string{"ETag": versionDoc})}
 		}
 	}
 	for _, status := range errors {
@@ -120,7 +129,7 @@ func (d *describer) answers(r *Route) (object, error) {
 }
 
 // good describes an answer that is no error.
-func (d *describer) good(r *Route, answer any, types []string) (object, error) {
+func (d *describer) good(r *Route, status int, answer any, types []string) (object, error) {
 	good := object{"description": "The answer."}
 	switch {
 	case answer != nil:
@@ -140,10 +149,31 @@ func (d *describer) good(r *Route, answer any, types []string) (object, error) {
 		}
 		good["content"] = all
 	}
+	all := maps.Clone(r.Headers)
+	if all == nil {
+		all = map[string]string{}
+	}
 	if r.Versions {
-		good["headers"] = object{"ETag": object{"description": "The version of the object.", "schema": object{"type": "string"}}}
+		all["ETag"] = versionDoc
+	}
+	if status == http.StatusCreated {
+		all["Location"] = "The path of what was created."
+	}
+	if len(all) > 0 {
+		good["headers"] = headers(all)
 	}
 	return good, nil
+}
+
+const versionDoc = "The version of the object."
+
+// headers describes headers that an answer may have, from what each says.
+func headers(docs map[string]string) object {
+	out := object{}
+	for name, doc := range docs {
+		out[name] = object{"description": doc, "schema": object{"type": "string"}}
+	}
+	return out
 }
 
 // params returns the parameters, with those of the versions.

@@ -28,8 +28,9 @@ type Route struct {
 	Status   int         // of a good answer; 0 for 200
 	Also     map[int]any // other good answers: their statuses, with a value of the type of the JSON; nil for none
 	Types    []string
-	Versions bool  // answers have an ETag, and requests may have conditions
-	Errors   []int // statuses of errors besides those that every route has
+	Versions bool              // answers have an ETag, and requests may have conditions
+	Headers  map[string]string // that good answers may have besides ETag and Location, with what each says
+	Errors   []int             // statuses of errors besides those that every route has
 
 	Lasting func(url.Values) bool // whether such a request may last; nil for never
 	Public  bool                  // unknown callers may ask, too

@@ -92,9 +92,10 @@ func (a *API) reading() []httpd.Route {
 		},
 		{
 			Method: "GET", Pattern: "/v1/api/{table}", Summary: "The objects of a table, sorted by their escaped ids.",
-			Doc:    "Another parameter is the path of a field with the value that it has to have; where.FIELD is always the field, also for one that is called topic or limit. The answer with limit has the header Continue where there is more.",
+			Doc:    "Another parameter is the path of a field with the value that it has to have; where.FIELD is always the field, also for one that is called topic or limit.",
 			Params: listParams, AnyQuery: true,
 			Answer: []Object{}, Errors: []int{http.StatusBadRequest, http.StatusNotFound}, Lasting: httpd.Always, Serve: a.getList,
+			Headers: map[string]string{"Continue": "Of an answer with limit, where there is more: the parameter continue of the next page."},
 		},
 		{
 			Method: "GET", Pattern: "/v1/api/{table}/{id}", Summary: "An object.",
