@@ -36,7 +36,7 @@ func blocks(t *testing.T, page string) []block {
 
 func pages(t *testing.T) []string {
 	t.Helper()
-	list := []string{"../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md"}
+	list := []string{"../README.md", "../AGENTS.md", "../CONTRIBUTING.md", "../CHANGELOG.md"}
 	for _, pattern := range []string{"../docs/*.md", "../docs/*/*.md", "../docs/*/*/*.md"} {
 		more, err := filepath.Glob(pattern)
 		if err != nil {
