@@ -42,7 +42,16 @@ type Changes struct {
 type offer struct {
 	why    *reactor.RemovalsError
 	ids    []string
-	trying atomic.Bool // these removals are in a batch, and may take effect
+	rest   map[string]bool // those of ids that the graph still has; the loop of the reactor owns it
+	trying atomic.Bool     // these removals are in a batch, and may take effect
+}
+
+// waits reports whether something is left to accept beside a graph that takes effect. Another change may have removed it all.
+func (of *offer) waits(w Swap) bool {
+	for _, l := range w.Leaving {
+		delete(of.rest, l.Resource)
+	}
+	return len(of.rest) > 0 && !of.trying.Load()
 }
 
 // Changes returns a writer without changes. Call its Run.
@@ -209,11 +218,12 @@ func (c *Changes) keep(b *batch, why *reactor.RemovalsError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids := c.gatherAgain(b, b.removes)
+	of := &offer{why: why, ids: ids, rest: map[string]bool{}}
 	for _, id := range ids {
-		c.held[id] = true
+		c.held[id], of.rest[id] = true, true
 	}
 	if len(ids) > 0 {
-		c.e.offers.Store(c, &offer{why: why, ids: ids})
+		c.e.offers.Store(c, of)
 	}
 }
 

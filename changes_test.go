@@ -222,6 +222,25 @@ func TestFindingM1ChangesHeld(t *testing.T) {
 	}
 }
 
+// TestFindingM1ChangesGone: removals that are held wait no longer when other changes have made them.
+func TestFindingM1ChangesGone(t *testing.T) {
+	waits := make(chan bool, 10)
+	e, ctx, _, swapped, stop, d := holding(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) { waits <- s.Held != nil }}})
+	close(d.gate)
+	for _, id := range []string{"noop[n0]", "noop[n1]"} {
+		if err := e.Delete(ctx, id); err != nil {
+			t.Fatal(err)
+		}
+		swapped()
+	}
+	stop()
+	for i, want := range []bool{false, true, true, false} {
+		if got := <-waits; got != want {
+			t.Errorf("swap %d tells of removals that wait: %t", i, got)
+		}
+	}
+}
+
 // TestFindingM1ChangesTakenBack: a Put takes a removal back that is held. The others are held no longer if they are few enough now.
 func TestFindingM1ChangesTakenBack(t *testing.T) {
 	_, _, c, swapped, stop, d := holding(t, mgmt.Options{})

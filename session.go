@@ -233,10 +233,10 @@ func either(first bool, a, b EventKind) EventKind {
 func (s *session) swapped(w Swap) {
 	w = s.e.asked(s.graphs.Swapped(w))
 	s.e.offers.Range(func(_, of any) bool {
-		if of := of.(*offer); !of.trying.Load() {
+		if of := of.(*offer); of.waits(w) {
 			w.Held = of.why
 		}
-		return w.Held == nil
+		return true // each sees what leaves
 	})
 	s.e.tell(Event{Kind: EventSwapped, Swap: w})
 	// A graph that keeps all that the one before had comes to no other rest.
