@@ -66,6 +66,16 @@ export function simply(type: Type): string | undefined {
   }
 }
 
+/** Returns the keys of arguments, with those that an object inherits: what is asked of their values asks for these, too. */
+export function keysOf(v: object): string[] {
+  const keys = Object.keys(v);
+  const from = Object.getPrototypeOf(v);
+  if (from !== Object.prototype && from !== null) { // for...in costs more
+    for (const key in v) if (!keys.includes(key)) keys.push(key);
+  }
+  return keys;
+}
+
 /** How a value of a kind is called in a message. */
 const words: { readonly [kind: string]: string } = {
   bool: "true or false", int: "a whole number", float: "a number", string: "text", duration: "a time such as \"5m\"",
@@ -115,7 +125,7 @@ class Checker {
     const { at, required } = shapeOf(type);
     const asked = required.slice();
     const unknown: string[] = [];
-    const keys = Object.keys(v);
+    const keys = keysOf(v);
     for (let k = 0; k < keys.length; k++) {
       const key = keys[k]!;
       const i = at.get(key);

@@ -1,4 +1,4 @@
-import { check, common, simply } from "./check.ts";
+import { check, common, keysOf, simply } from "./check.ts";
 import type { Known, Problem, Type } from "./check.ts";
 import { host } from "./host.ts";
 
@@ -71,7 +71,7 @@ export abstract class Resource {
     const value: Record<string, unknown> = {};
     let parts: Parts | undefined; // of values that say more than they are
     let shared = false;
-    const keys = Object.keys(given);
+    const keys = keysOf(given);
     for (let i = 0; i < keys.length; i++) { // an iterator costs more than the rest
       const key = keys[i]!;
       const v = given[key];
