@@ -50,7 +50,7 @@ var marked = regexp.MustCompile("\uE0F0(Sent|Whole):([0-9a-f]{32}):([^" + markSi
 func (m *machine) mark(call sobek.FunctionCall) sobek.Value {
 	if !m.marks {
 		if err := m.guardTexts(); err != nil {
-			panic(err)
+			panic(m.vm.NewTypeError("an output can't be used after the program has frozen, or taken away, built-in methods of String, RegExp, Number or JSON: they have to refuse it"))
 		}
 		m.marks = true
 	}

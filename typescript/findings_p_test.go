@@ -199,7 +199,7 @@ func TestFindingP2Looked(t *testing.T) {
 		"mark.replace('x', 'y')", "mark.replaceAll(/x/g, 'y')", "mark.search(/x/)", "mark.slice(1)", "mark.split('')", "mark.startsWith('x')", "mark.substring(1)",
 		"mark.toLowerCase()", "mark.toLocaleUpperCase()", "mark.toUpperCase()", "mark.trim()", "(mark + 'x').trimStart()", "('x' + mark + ' ').trimEnd()",
 		"[...mark]", "Array.from(mark)", "for (const c of mark) c", "/x/.exec(mark)", "/x/.test('x' + mark)", "JSON.stringify({ a: [mark] })", "JSON.parse(mark)",
-		"parseInt(mark)", "decodeURIComponent(mark)", "new String(mark).slice(1)", "'abc'.includes(mark)", "'abc'.split(mark)", "'abc'.replace(mark, 'x')",
+		"parseInt(mark)", "Number.parseInt(mark)", "Number.parseFloat(mark)", "isNaN(mark)", "decodeURIComponent(mark)", "new RegExp(mark).test('x')", "'abc'.match(new RegExp(mark))", "new String(mark).slice(1)", "'abc'.includes(mark)", "'abc'.split(mark)", "'abc'.replace(mark, 'x')",
 		"String.prototype.slice.call(mark, 1)", "Reflect.apply(''.slice, mark, [1])",
 	} {
 		_, got := made(t, map[string]string{"main.ts": "import { host } from \"mgmt\";\nconst mark: any = host.mark(\"Sent\", \"password[web].password\");\n" + text + ";\n"})
@@ -214,6 +214,12 @@ make("AbC".toLowerCase() + [..."xy"].length + "a,b".split(",")[1] + /b/.test("b"
 `})
 	if want := `joined,abc2btrue{"a":1}7za+b`; strings.Join(names, ",") != want || got != "" {
 		t.Errorf("got %v %s\nwant %s", names, got, want)
+	}
+	for _, text := range []string{"Object.freeze(String.prototype)", "delete (String.prototype as any)[Symbol.iterator]", "(globalThis as any).RegExp = null", "delete (globalThis as any).JSON"} {
+		_, got := made(t, map[string]string{"main.ts": "import { host } from \"mgmt\";\n" + text + ";\nhost.mark(\"Sent\", \"password[web].password\");\n"})
+		if !strings.HasPrefix(got, "main.ts:3:") || !strings.Contains(got, "an output can't be used") || strings.Contains(got, "\n") {
+			t.Errorf("%s: %q", text, got)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package typescript
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/grafana/sobek"
@@ -15,12 +16,22 @@ const looking = `at charAt charCodeAt codePointAt endsWith includes indexOf isWe
 const trimming = "trim trimEnd trimStart"
 
 // guardTexts has the methods of texts refuse one with an output in it: they would see the mark in the place of the value. It is called with the
-// first mark, so a program without one pays nothing. Length, index and comparison of a text are no methods, and can't be refused.
+// first mark, so a program without one pays nothing. Length, index, comparison and arithmetic are no methods, and can't be refused.
 func (m *machine) guardTexts() error {
-	texts := m.vm.Get("String").ToObject(m.vm).Get("prototype").ToObject(m.vm)
-	patterns := m.vm.Get("RegExp").ToObject(m.vm).Get("prototype").ToObject(m.vm)
-	json := m.vm.Get("JSON").ToObject(m.vm)
 	var errs []error
+	builtin := func(names ...string) *sobek.Object {
+		o := m.vm.GlobalObject()
+		for _, name := range names {
+			next, ok := o.Get(name).(*sobek.Object)
+			if !ok {
+				errs = append(errs, fmt.Errorf("there is no %s", name))
+				return m.vm.NewObject()
+			}
+			o = next
+		}
+		return o
+	}
+	texts, patterns, json := builtin("String", "prototype"), builtin("RegExp", "prototype"), builtin("JSON")
 	for name := range strings.FieldsSeq(looking) {
 		errs = append(errs, m.guard(texts, name, func(c sobek.FunctionCall) {
 			m.plainThis(c)
@@ -40,12 +51,21 @@ func (m *machine) guardTexts() error {
 		}))
 	}
 	for _, name := range []string{"exec", "test"} {
-		errs = append(errs, m.guard(patterns, name, func(c sobek.FunctionCall) { m.plainArgument(c.Argument(0)) }, nil))
+		errs = append(errs, m.guard(patterns, name, func(c sobek.FunctionCall) {
+			if o, ok := c.This.(*sobek.Object); ok && o.ClassName() == "RegExp" {
+				m.plainArgument(o.Get("source"))
+			}
+			m.plainArgument(c.Argument(0))
+		}, nil))
 	}
-	errs = append(errs, m.guard(json, "parse", func(c sobek.FunctionCall) { m.plainArgument(c.Argument(0)) }, nil))
+	first := func(c sobek.FunctionCall) { m.plainArgument(c.Argument(0)) }
+	errs = append(errs, m.guard(json, "parse", first, nil))
 	errs = append(errs, m.guard(json, "stringify", nil, m.plainArgument))
-	for _, name := range []string{"decodeURI", "decodeURIComponent", "unescape", "parseInt", "parseFloat"} {
-		errs = append(errs, m.guard(m.vm.GlobalObject(), name, func(c sobek.FunctionCall) { m.plainArgument(c.Argument(0)) }, nil))
+	for _, name := range []string{"decodeURI", "decodeURIComponent", "unescape", "parseInt", "parseFloat", "isNaN", "isFinite"} {
+		errs = append(errs, m.guard(m.vm.GlobalObject(), name, first, nil))
+	}
+	for _, name := range []string{"parseInt", "parseFloat"} {
+		errs = append(errs, m.guard(builtin("Number"), name, first, nil))
 	}
 	chars, ok := sobek.AssertFunction(texts.GetSymbol(sobek.SymIterator))
 	if !ok {
