@@ -22,7 +22,7 @@ import (
 // A provider is a process of its own: this program again. Its things are in memory, so the row is about the way to it and the records.
 func providerRows() []row {
 	return []row{
-		{"CPU of 10,000 things made by a provider", program, "graph in Go handed to Run, to the end of the engine and the process", "5 x 10,000 files", madeByProvider},
+		{"CPU of 10,000 things made by a provider", program, "graph in Go handed to Run, to the end of the engine and the process", "3 x 10,000 files", madeByProvider},
 	}
 }
 
@@ -108,7 +108,7 @@ func madeByProvider(b *bench) result {
 		must(os.RemoveAll(dir))
 		got = append(got, makeAll(filepath.Join(b.dir, fmt.Sprint("provider", i)), n))
 	}
-	return versus(median(got), median(floor), 5)
+	return versus(median(got), median(floor), 3)
 }
 
 // makeAll has a provider make n things, and returns the CPU of both processes.
