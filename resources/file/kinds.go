@@ -155,7 +155,7 @@ func (c *run) makeLink(n node, old atomicfile.Stat, target string) error {
 
 // folder makes a folder and its contents right.
 // The two passes see the same tree unless others write into it. The second
-// pass repairs without a second report.
+// pass repairs without a second report, but of what takes the place of a file meanwhile.
 func (c *run) folder(n node) error {
 	if !c.res.deep() {
 		_, err := c.oneFolder(n, c.res.Mode)

@@ -215,7 +215,7 @@ func (k *Making) Report(content engine.Change, old *atomicfile.Stat) error {
 // Possible says, after Report and on a mere look, what making the file would say.
 func (k *Making) Possible() error { return k.run.parent(k.node) }
 
-// Take gives the file the content of another one, which has size bytes. Report has told of it.
+// Take gives the file the content of another one, which has size bytes. Report has told of it; what takes the file's place meanwhile is told of, too.
 // The other file stays as it is. An error leaves the old content in place.
 func (k *Making) Take(dir, name string, size int64) error {
 	k.run.quiet = true
