@@ -102,7 +102,7 @@ func (s *fanotify) closeGroups() error {
 
 func (s *fanotify) listen() { s.ears.listen() }
 
-func (s *fanotify) modified(give func(event)) { s.drain(s.writes.file, s.writes.parse, give) }
+func (s *fanotify) modified(give func(event)) { s.writesIn(s.writes.file, s.writes.parse, give) }
 
 func (s *fanotify) catchUp(give func(event)) {
 	s.unread(give, func() { s.read(give) })
@@ -111,7 +111,7 @@ func (s *fanotify) catchUp(give func(event)) {
 func (s *fanotify) now(give func(event)) bool { return s.next(func() { s.read(give) }) }
 
 // read gives what there is but modifications.
-func (s *fanotify) read(give func(event)) { s.drain(s.main.file, s.main.parse, give) }
+func (s *fanotify) read(give func(event)) { s.othersIn(s.main.file, s.main.parse, give) }
 
 func (s *fanotify) kind(string) string { return "fanotify" }
 

@@ -80,7 +80,7 @@ func (s *inotify) closeGroups() error {
 
 func (s *inotify) listen() { s.ears.listen() }
 
-func (s *inotify) modified(give func(event)) { s.drain(s.writes.file, s.writes.parse, give) }
+func (s *inotify) modified(give func(event)) { s.writesIn(s.writes.file, s.writes.parse, give) }
 
 func (s *inotify) catchUp(give func(event)) {
 	s.unread(give, func() { s.read(give) })
@@ -89,7 +89,7 @@ func (s *inotify) catchUp(give func(event)) {
 func (s *inotify) now(give func(event)) bool { return s.next(func() { s.read(give) }) }
 
 // read gives what there is but modifications.
-func (s *inotify) read(give func(event)) { s.drain(s.main.file, s.main.parse, give) }
+func (s *inotify) read(give func(event)) { s.othersIn(s.main.file, s.main.parse, give) }
 
 func (s *inotify) kind(string) string { return "inotify" }
 func (s *inotify) current(event) bool { return true }
@@ -370,19 +370,33 @@ func readable(fd uintptr) bool {
 	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 }
 
-// drain reads a group until it is empty, and gives what it reads at once. A loss is told of like any other, but
-// later: what has been written is closed one day, and the other group tells of that.
-func (s *feed) drain(f *os.File, parse parser, give func(event)) {
+// writesIn drains the group of modifications. A loss is told of later than one of other events: what has been written is closed one day, and the
+// other group tells of that.
+func (s *feed) writesIn(f *os.File, parse parser, give func(event)) {
+	if s.drain(f, parse, give) {
+		give(event{op: opModified | opPending})
+	}
+}
+
+// othersIn drains the group of what is no modification, and tells of a loss as follow does.
+func (s *feed) othersIn(f *os.File, parse parser, give func(event)) {
+	if s.drain(f, parse, give) {
+		s.fail(fsnotify.ErrEventOverflow)
+	}
+}
+
+// drain reads a group until it is empty, and gives what it reads at once. It reports whether some was lost.
+func (s *feed) drain(f *os.File, parse parser, give func(event)) (lost bool) {
 	conn, err := f.SyscallConn()
 	if err != nil {
-		return
+		return false
 	}
 	if s.buf == nil {
 		s.buf = make([]byte, eventBytes)
 	}
 	batch := s.batch
 	s.batch = nil // to serve an event may drain the other group
-	buf, lost := s.buf, false
+	buf := s.buf
 	_ = control(conn, func(fd int) {
 		for range drainsAtOnce {
 			n, err := unix.Read(fd, buf)
@@ -400,9 +414,7 @@ func (s *feed) drain(f *os.File, parse parser, give func(event)) {
 		}
 	})
 	s.batch = batch
-	if lost {
-		give(event{op: opModified | opPending})
-	}
+	return lost
 }
 
 // drainsAtOnce bounds how much is read of writers who are faster than we are.

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
+
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
@@ -408,5 +410,42 @@ func TestEarsClose(t *testing.T) {
 		<-heard
 		must(t, e.close())
 		<-ended
+	}
+}
+
+// TestLossIsToldAtOnce: a loss of what is no modification has everything looked at soon, also where the hub itself reads it as it catches up.
+func TestLossIsToldAtOnce(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return
+	}
+	src, err := openChosen(frozen{time.Now()})
+	must(t, err)
+	dir := t.TempDir()
+	must(t, src.Add(dir))
+	told := make(chan error, 100)
+	go func() {
+		defer close(told)
+		for err := range src.errors() {
+			told <- err
+		}
+	}()
+	queue := 16384
+	fmt.Sscan(readSysctl("fs."+chosen()+".max_queued_events"), &queue)
+	at := filepath.Join(dir, "a")
+	must(t, os.Mkdir(at, 0o700))
+	for i := range queue + 10000 { // nobody takes them, and those of one name would be merged
+		to := filepath.Join(dir, fmt.Sprint("a", i))
+		rename(t, at, to)
+		at = to
+	}
+	src.catchUp(func(ev event) {
+		if ev.op&opPending != 0 && ev.op != opPending {
+			t.Error("the loss is told as one of modifications, whose files are closed one day")
+		}
+		ev.served()
+	})
+	must(t, src.Close())
+	if err := <-told; !errors.Is(err, fsnotify.ErrEventOverflow) {
+		t.Errorf("no loss is told: %v", err)
 	}
 }
