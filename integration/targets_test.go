@@ -203,7 +203,7 @@ func TestFindingE8Reload(t *testing.T) {
 	if code, out := f.mgmt("reload"); code != 0 {
 		t.Fatalf("a target more: %d, %s", code, out)
 	}
-	f.put("graph.yaml", "resources: {note: [{name: milk, target: web2, text: buy some}]}\n")
+	f.put("graph.yaml", "resources: {note: [{name: milk, target: web2, text: buy some, meta: {poll: 1s}}]}\n")
 	if code, out := f.mgmt("reload", "--wait"); code != 0 {
 		t.Errorf("a resource on the new target: %d, %s", code, out)
 	}
