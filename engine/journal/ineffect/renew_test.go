@@ -17,10 +17,17 @@ func TestFindingQ10Renew(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	names, log := filepath.Join(dir, "in-effect"), filepath.Join(dir, "declared")
 	is := map[string]string{"a": "1"}
-	for range 3 {
-		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	anew := func() {
+		// At once, since the names may be written meanwhile.
+		if err := errors.Join(os.Rename(dir, filepath.Join(t.TempDir(), "state")), os.Mkdir(dir, 0o700)); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for range 3 {
+		anew()
 		k := New(names, slog.New(slog.DiscardHandler), engine.SystemClock{})
 		l := NewLog("the declarations", log, func() any { return Declarations[string]{Salt: make([]byte, saltLen), Prints: is} }, slog.New(slog.DiscardHandler), engine.SystemClock{})
 		if err := k.Renew(); err != nil { // nothing was kept before
@@ -31,9 +38,7 @@ func TestFindingQ10Renew(t *testing.T) {
 			l.Put("a", "1")
 			l.Flush()
 		}
-		if err := errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o700)); err != nil {
-			t.Fatal(err)
-		}
+		anew()
 		if err := errors.Join(k.Renew(), l.Renew()); err != nil {
 			t.Error(err)
 		}
