@@ -5,6 +5,12 @@ import (
 	"io"
 )
 
+// SocketFolder makes the folder for the socket of a provider. The function removes it.
+func SocketFolder() (dir string, done func(), err error) { return new(Plugin).socketFolder() }
+
+// Sweep removes the folders for sockets that killed daemons have left.
+func Sweep(tmp string) { sweep(tmp) }
+
 // NewLines begins a connection. The function returns how many questions the writer has not taken.
 func NewLines(stream io.ReadWriteCloser) (c Conn, queued func() int) {
 	l := newLines(stream, nil)

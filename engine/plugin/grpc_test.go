@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -112,6 +113,40 @@ func TestSocketsOfTheDead(t *testing.T) {
 	}
 	if want := []string{"elsewhere", "mgmt-provider-full", "mgmt-provider-link", "mgmt-provider-used"}; !slices.Equal(names, want) {
 		t.Errorf("there are %q, and not %q", names, want)
+	}
+}
+
+// TestSocketFolderBesideSweeps: daemons that remove what killed daemons have left take no folder of a start of another daemon,
+// however the two meet.
+func TestSocketFolderBesideSweeps(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	ended := make(chan struct{})
+	var sweepers sync.WaitGroup
+	for range 2 {
+		sweepers.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+					plugin.Sweep(tmp)
+				}
+			}
+		})
+	}
+	defer sweepers.Wait()
+	defer close(ended)
+	for range 200 {
+		dir, done, err := plugin.SocketFolder()
+		if err != nil {
+			t.Fatal(err)
+		}
+		plugin.Sweep(tmp)
+		if _, err := os.Stat(dir); err != nil {
+			t.Error(err)
+		}
+		done()
 	}
 }
 

@@ -67,14 +67,24 @@ const (
 	socketName   = "s"
 )
 
-// socketFolder makes a folder that only the provider and root can enter. A lock on it tells sweep that it is in use. The
-// function removes it.
+// folderTries bounds how often socketFolder begins again. Each try but the last has met the sweep of another daemon.
+const folderTries = 100
+
+// socketFolder makes a folder that only the provider and root can enter. A lock on it tells sweep that it is in use. The sweep of
+// another daemon may take the folder for one that was left until it is locked. Then socketFolder makes another one. The function
+// removes the folder.
 func (p *Plugin) socketFolder() (dir string, done func(), err error) {
-	dir, err = os.MkdirTemp("", folderPrefix)
-	if err != nil {
-		return "", nil, fmt.Errorf("no folder for the socket of the provider %s: %w", p.Name, err)
+	var lock *os.File
+	for range folderTries {
+		dir, err = os.MkdirTemp("", folderPrefix)
+		if err != nil {
+			return "", nil, fmt.Errorf("no folder for the socket of the provider %s: %w", p.Name, err)
+		}
+		lock, err = lockFolder(dir)
+		if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EWOULDBLOCK) {
+			break
+		}
 	}
-	lock, err := lockFolder(dir)
 	done = func() {
 		os.RemoveAll(dir)
 		lock.Close()
@@ -102,28 +112,36 @@ func chown(dir, name string) error {
 	return os.Chown(dir, id, -1)
 }
 
-// lockFolder opens a folder and locks it. It fails at once where the folder is locked. The lock ends with the process, however
-// that ends.
+// lockFolder opens a folder and locks it. It fails at once where the folder is locked (EWOULDBLOCK), and where it is no longer what
+// the path names (ENOENT): it may have been removed between the two steps. The lock ends with the process, however that ends.
 func lockFolder(dir string) (*os.File, error) {
 	f, err := os.OpenFile(dir, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	own, ownErr := f.Stat()
+	named, namedErr := os.Lstat(dir)
+	err = errors.Join(err, ownErr, namedErr)
+	if err == nil && !os.SameFile(own, named) {
+		err = unix.ENOENT
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// A folder that has just been made is not locked yet. Without it the start fails, and is tried again.
+// A folder is removed only while it is locked, so what sweep has locked stays what the path names. Another user may have made a
+// folder of this name, and may put something else in its place at any time. So sweep removes only a socket, by the open folder,
+// and only an empty folder.
 //
-// sweep removes the folders for sockets that killed daemons have left. Another user may have made one of this name, and may put
-// something else in its place at any time. So it removes only a socket, by the open folder, and only an empty folder.
+// sweep removes the folders for sockets that killed daemons have left.
 func sweep(tmp string) {
 	found, _ := filepath.Glob(filepath.Join(tmp, folderPrefix+"*"))
 	for _, dir := range found {
 		lock, err := lockFolder(dir)
-		if err != nil { // it is in use, or that of another program
+		if err != nil { // it is in use, gone, or that of another program
 			continue
 		}
 		var st unix.Stat_t
