@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // newAPIApply makes the verb that creates or updates the objects of a file. The daemon checks all of them together, before it writes
@@ -49,7 +50,7 @@ store allow that; else apply says how many there were, and may be repeated.`,
 		return f.apply(ctx, file, dry)
 	})
 	cmd.Flags().StringVarP(&file, "file", "f", "", "the `file` with the objects; - is standard input")
-	_ = cmd.MarkFlagFilename("file", "yaml", "yml", "json")
+	_ = cmd.MarkFlagFilename("file", yaml.FlagExtensions("yaml")...)
 	dryFlag(cmd, &dry)
 	a.guardFlag(cmd)
 	return cmd

@@ -25,7 +25,7 @@ const programsKey = "programs"
 // choose the backends of that machine.
 func (a *app) factsFlag(cmd *cobra.Command) {
 	cmd.Flags().Var(place{&a.factsFile}, "facts", "check for another machine: its facts are in this `file`, which mgmt facts --programs -o yaml writes there")
-	_ = cmd.MarkFlagFilename("facts", "yaml", "yml", "json")
+	_ = cmd.MarkFlagFilename("facts", yaml.FlagExtensions("yaml")...)
 	a.before(cmd, a.readFacts)
 }
 

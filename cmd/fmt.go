@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
@@ -113,7 +112,7 @@ func graphFiles(a *app, args []string) ([]string, error) {
 			return nil, err
 		}
 		for _, e := range entries {
-			if ext := filepath.Ext(e.Name()); !e.IsDir() && slices.Contains([]string{".yaml", ".yml"}, ext) {
+			if !e.IsDir() && yaml.NotationOf(e.Name()).Folder {
 				paths = append(paths, filepath.Join(arg, e.Name()))
 			}
 		}

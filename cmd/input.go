@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -100,14 +99,14 @@ func (s *graphSize) Set(text string) error {
 // says how to combine them.
 func (i *input) flags(cmd *cobra.Command) {
 	bind(cmd, "graph", source{place{&i.yaml}, "name a folder with both, or a graph that includes the other"})
-	_ = cmd.MarkFlagFilename("yaml", "yaml", "yml")
+	_ = cmd.MarkFlagFilename("yaml", yaml.FlagExtensions("yaml")...)
 	bind(cmd, "puppet_catalog", source{place{&i.catalog}, "a graph is made of one"})
-	_ = cmd.MarkFlagFilename("puppet-catalog", "json")
+	_ = cmd.MarkFlagFilename("puppet-catalog", yaml.FlagExtensions("puppet-catalog")...)
 	i.programFlags(cmd)
 	bind(cmd, "identity", place{&i.identity})
 	_ = cmd.MarkFlagFilename("identity")
 	bind(cmd, "ts", source{place{&i.ts}, "a graph is made by one program; that can import the other"})
-	_ = cmd.MarkFlagFilename("ts", "ts")
+	_ = cmd.MarkFlagFilename("ts", yaml.FlagExtensions("ts")...)
 	bind(cmd, "tags", &i.puppet.Tags)
 	bind(cmd, "lenient", &i.puppet.Lenient)
 	bind(cmd, "puppet_modules", &i.puppet.Modules)
@@ -123,7 +122,7 @@ func (i *input) programFlags(cmd *cobra.Command) {
 	varList.StringArrayVar(&i.vars, "var", nil, "")
 	bind(cmd, "var", varList.Lookup("var").Value)
 	bind(cmd, "vars", &i.varFiles)
-	_ = cmd.MarkFlagFilename("vars", "yaml", "yml", "json")
+	_ = cmd.MarkFlagFilename("vars", yaml.FlagExtensions("yaml")...)
 	bind(cmd, "ts_check", &i.check)
 	bind(cmd, "tsc", place{&i.tsc})
 	_ = cmd.MarkFlagFilename("tsc")
@@ -174,15 +173,16 @@ func graphArgs(cmd *cobra.Command, args []string) error {
 	case name == "":
 		return errors.New("the name of the graph is empty: name a file, a folder, or - for standard input")
 	}
-	if isProgram(name) && cmd.Flags().Lookup("ts") != nil {
-		return cmd.Flags().Set("ts", name)
+	flag := "yaml"
+	if n := yaml.NotationOf(name); cmd.Flags().Lookup(n.Flag) != nil {
+		flag = n.Flag
 	}
-	return cmd.Flags().Set("yaml", name)
+	return cmd.Flags().Set(flag, name)
 }
 
 // looksLikeFile reports whether a word is hardly anything but the name of a graph.
 func looksLikeFile(word string) bool {
-	return word == "-" || strings.Contains(word, "/") || slices.Contains([]string{".yaml", ".yml", ".json", ".ts"}, filepath.Ext(word))
+	return word == "-" || strings.Contains(word, "/") || yaml.NotationOf(word).Name != ""
 }
 
 // valueMeant returns the error of an argument that was meant as the value of a flag that needs none.

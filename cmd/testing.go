@@ -66,7 +66,7 @@ func (f *testFlags) run(ctx context.Context, a *app, args []string) error {
 		return err
 	}
 	if len(paths) == 0 {
-		return fmt.Errorf("there is no file *%s in %s", yaml.TestSuffix, strings.Join(args, ", "))
+		return fmt.Errorf("there is no file %s in %s", yaml.TestPatterns(), strings.Join(args, ", "))
 	}
 	// A test that is cut short removes the folder of its machine.
 	ctx, stop := a.interruptible(ctx)

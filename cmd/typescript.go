@@ -15,7 +15,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
@@ -55,7 +54,7 @@ func (a *app) programOptions(once bool) typescript.Options {
 }
 
 // isProgram reports whether a graph of that name is made by a program. No graph in YAML has a name such as main.ts.
-func isProgram(name string) bool { return filepath.Ext(name) == ".ts" }
+func isProgram(name string) bool { return yaml.NotationOf(name).Flag == "ts" }
 
 // tested returns the frontend of a program that mgmt test runs; nil for a graph of another sort. mgmt validate checks its types.
 func (a *app) tested(path string, inputs map[string]any) gapi.Frontend {

@@ -3,13 +3,14 @@ package cmd
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // exitCodes is the text for help, the manual page and the reference. The numbers are bits up to 4:
@@ -157,7 +158,7 @@ func noVerb(root *cobra.Command, word string) error {
 		}
 	}
 	hint := meant(word, verbs)
-	if ext := filepath.Ext(word); ext == ".yaml" || ext == ".yml" {
+	if yaml.NotationOf(word).Name != "" {
 		hint = fmt.Sprintf(" (did you mean \"run %s\"?)", word)
 	}
 	return fmt.Errorf("unknown command %q%s; see %s --help", word, hint, root.Name())

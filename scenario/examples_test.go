@@ -3,8 +3,8 @@ package scenario_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,10 +24,10 @@ func TestExamples(t *testing.T) {
 	graphs = append(graphs, examples+"/webserver/web.yaml")
 	scenarios, spent := 0, time.Duration(0)
 	for _, graph := range graphs {
-		if strings.HasSuffix(graph, yaml.TestSuffix) {
+		if yaml.IsTest(graph) {
 			continue
 		}
-		path := strings.TrimSuffix(graph, ".yaml") + yaml.TestSuffix
+		path := yaml.TestsOf(graph)
 		src, err := os.ReadFile(path)
 		if err != nil {
 			t.Errorf("%s has no test: %v", graph, err)

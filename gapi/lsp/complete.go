@@ -330,7 +330,7 @@ func (s *server) completeFiles(h *place) (items []completionItem) {
 		case strings.HasPrefix(e.Name(), "."):
 		case e.IsDir():
 			items = append(items, option(name, itemFile, name, "", ""))
-		case h.cursor.path[0] != "use" && slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(name)):
+		case h.cursor.path[0] != "use" && yaml.NotationOf(name).Folder:
 			items = append(items, option(name, itemFile, name, "", ""))
 		}
 	}

@@ -105,8 +105,7 @@ func (s *server) owner(path string) string {
 		entries, _ := s.list(dir) // a folder that can't be read has no candidates
 		for _, e := range entries {
 			name := filepath.Join(dir, e.Name())
-			ext := filepath.Ext(name)
-			if name == path || !e.Type().IsRegular() || ext != ".yaml" && ext != ".yml" || yaml.IsTest(name) || e.Name() == expand.ModuleFile {
+			if name == path || !e.Type().IsRegular() || !yaml.NotationOf(name).Folder || yaml.IsTest(name) || e.Name() == expand.ModuleFile {
 				continue
 			}
 			if tries++; tries > maxCandidates {

@@ -38,7 +38,7 @@ func (s *server) places(c *checked, r schema.Ref) (all []written) {
 		if d := s.docs[path]; d != nil {
 			t = d.text
 		}
-		if ext := filepath.Ext(path); t != nil && (ext == ".yaml" || ext == ".yml") {
+		if t != nil && yaml.NotationOf(path).Folder {
 			all = append(all, writtenIn(path, t, r)...)
 		}
 	}

@@ -3,7 +3,6 @@ package yaml
 import (
 	"context"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/safepath"
@@ -26,7 +25,7 @@ func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 	n := 0
 	for _, e := range entries {
 		name := e.Name()
-		if strings.HasPrefix(name, ".") || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name)) {
+		if strings.HasPrefix(name, ".") || !NotationOf(name).IsDocument() {
 			continue
 		}
 		n++
@@ -37,7 +36,7 @@ func Documents(dir string, o Options) ([]*schema.Node, schema.Diagnostics) {
 		}
 	}
 	if n == 0 {
-		found.Errorf(schema.Pos{File: dir}, "the folder has no *.yaml, *.yml or *.json file")
+		found.Errorf(schema.Pos{File: dir}, "the folder has no %s file", documentPatterns())
 	}
 	return nodes, found.All()
 }

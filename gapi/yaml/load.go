@@ -347,17 +347,10 @@ func (g *loading) stream(name string, r io.Reader) {
 	g.source(name, ".", src, private)
 }
 
-// TestSuffix ends the names of files that test graphs. A folder of graphs is read without them.
-const TestSuffix = "_test.yaml"
-
-// IsTest reports whether a path is that of a file with tests.
-func IsTest(path string) bool { return strings.HasSuffix(path, TestSuffix) }
-
 // IsGraphName reports whether the file of a name, without its folder, is read as a graph where its
-// folder is.
+// folder is. A folder of graphs is read without its files of tests.
 func IsGraphName(name string) bool {
-	ext := filepath.Ext(name)
-	return !strings.HasPrefix(name, ".") && (ext == ".yaml" || ext == ".yml") && !IsTest(name)
+	return !strings.HasPrefix(name, ".") && NotationOf(name).Folder && !IsTest(name)
 }
 
 // folder reads the files of a folder, by name.
@@ -384,7 +377,7 @@ func (g *loading) folder(path string, from schema.Pos) {
 	}
 	g.mark("folder", path, nil)
 	if n == 0 {
-		g.fail(path, from, errors.New("the folder has no *.yaml or *.yml file"))
+		g.fail(path, from, fmt.Errorf("the folder has no %s file", folderPatterns()))
 	}
 }
 

@@ -24,10 +24,23 @@ func IsGraph(root *schema.Node) bool {
 // declares recognises a graph by the keys that a file of tests never has.
 var declares = gapi.HasKey("resources", "include", "use", "edges", "collect")
 
-// TestsOf returns the name of the file with the tests of a graph. It is next to the graph.
-// It only computes the name: the file need not be there.
+// testEnding ends the names of files that test graphs, before the first extension of a notation.
+const testEnding = "_test"
+
+// IsTest reports whether a path is that of a file with tests.
+func IsTest(path string) bool {
+	n := NotationOf(path)
+	return n.Folder && strings.HasSuffix(path, testEnding+n.Extensions[0])
+}
+
+// TestsOf returns the name of the file with the tests of a graph. It is next to the graph, and in YAML where no file of tests has the
+// notation of the graph. It only computes the name: the file need not be there.
 func TestsOf(graph string) string {
-	return strings.TrimSuffix(graph, filepath.Ext(graph)) + TestSuffix
+	n := NotationOf(graph)
+	if !n.Folder {
+		n = Notations()[0]
+	}
+	return strings.TrimSuffix(graph, filepath.Ext(graph)) + testEnding + n.Extensions[0]
 }
 
 // mistaken returns the fault of a module or a file of tests in the place of a graph; empty for any other document. A list of its unknown

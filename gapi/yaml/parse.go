@@ -27,25 +27,26 @@ const emptyGraph = `the file is empty, a graph needs at least "resources:"`
 // parse reads the one document of a source. The node is nil if there are
 // findings that leave nothing to look at.
 func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
-	if ds := prescan(file, src, maxMarks); ds != nil {
-		return nil, ds
-	}
-	return parseWhole(file, src, nil)
+	return parseGraph(file, src, maxMarks, func() taker { return nil })
 }
 
-// parseGraph is parse of a graph that may have so many marks. Each call of edges makes a taker
-// that takes its edges from the start. A graph with long lists is parsed in pieces first.
+// parseGraph is parse of a graph that may have so many marks, by the notation that its file has.
 func parseGraph(file string, src []byte, marks int, edges func() taker) (*schema.Node, schema.Diagnostics) {
 	if ds := prescan(file, src, marks); ds != nil {
 		return nil, ds
 	}
+	return documentOf(file).parse(file, src, edges)
+}
+
+// parseYAML parses a document with long lists in pieces first.
+func parseYAML(file string, src []byte, edges func() taker) (*schema.Node, schema.Diagnostics) {
 	if root, ds, ok := parsePieces(file, src, pieceSize, edges()); ok {
 		return root, ds
 	}
 	return parseWhole(file, src, edges())
 }
 
-// parseWhole is parseGraph of a source that the parser gets in one piece, and that it bears.
+// parseWhole is parseYAML of a source that the parser gets in one piece, and that it bears.
 // The bound on depth is the parser's for the text, and the converter's with aliases resolved.
 func parseWhole(file string, src []byte, edges taker) (*schema.Node, schema.Diagnostics) {
 	root, ds := compose(file, src, maxDepth)
