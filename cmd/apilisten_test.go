@@ -26,6 +26,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -267,7 +268,7 @@ func TestHostsOfAnotherServer(t *testing.T) {
 func serveHosts(t *testing.T, s *signer, without ...string) (addr string, nb *model.NB) {
 	t.Helper()
 	addr, nb, _ = serveZones(t, s)
-	list, err := hostTables()
+	list, err := kinds.HostTables()
 	for _, m := range list {
 		if !slices.Contains(without, m.Table()) {
 			err = errors.Join(err, nb.Registry().Add(m))
@@ -289,8 +290,8 @@ func TestFindingQ13Server(t *testing.T) {
 		code    int
 	}{
 		"all":   {nil, `^HOST .*\nweb/1 +gone for \d.*\nweb2 +gone, and was never there .*\nweb3 +working .*\n$`, "", exitFailed},
-		"older": {[]string{admittedTable, seenTable}, `^HOST .*\nweb3 +working .*\n$`, "hosts that are gone are missing here", 0},
-		"half":  {[]string{seenTable}, `^HOST .*\nweb3 +working .*\n$`, "hosts that are gone are missing here", 0},
+		"older": {[]string{kinds.AdmittedTable, kinds.SeenTable}, `^HOST .*\nweb3 +working .*\n$`, "hosts that are gone are missing here", 0},
+		"half":  {[]string{kinds.SeenTable}, `^HOST .*\nweb3 +working .*\n$`, "hosts that are gone are missing here", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &signer{dir: t.TempDir()}

@@ -24,7 +24,7 @@ func (a *app) completeBackend(cmd *cobra.Command, flag string, names func(args [
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		// The backends may come from a folder, which the flags before the cursor have named. Faults
 		// of that folder disturb no completion.
-		a.bindMachine()
+		a.loadKinds()
 		return names(args), cobra.ShellCompDirectiveNoFileComp
 	})
 }

@@ -145,7 +145,7 @@ func (f *callFlags) call(ctx context.Context, p *presenter, module, function str
 		return nil, err
 	}
 	// The host is made for the watches and commands of this one call.
-	h, err := host.New(ctx, host.Options{Logger: p.logger, Roles: f.app.roles})
+	h, err := host.New(ctx, host.Options{Logger: p.logger, Roles: f.app.folders.Roles})
 	if err != nil {
 		return nil, err
 	}

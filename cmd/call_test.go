@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -104,7 +105,7 @@ func groups(t *testing.T) *virtual.Catalog {
 func askGroups(t *testing.T, stdin string, args ...string) (out, errs string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
-	a := &app{in: strings.NewReader(stdin), out: &o, err: &e, catalog: groups(t)}
+	a := &app{in: strings.NewReader(stdin), out: &o, err: &e, folders: kinds.Options{Catalog: groups(t)}}
 	code = a.main(t.Context(), args)
 	return o.String(), e.String(), code
 }

@@ -45,7 +45,7 @@ func openDeploys(a *app, t *trust, dir string, limits func() yaml.Options, seale
 	if dir != "" {
 		dir = filepath.Join(dir, deploysFolder)
 	}
-	for _, topic := range hosts.Topics(t.host, a.roles) {
+	for _, topic := range hosts.Topics(t.host, a.folders.Roles) {
 		d.fronts = append(d.fronts, deployed.New(deployed.Options{
 			World: t.world, Host: t.host, Topic: topic, Dir: dir, Trusted: t.trusted, Pin: t.pin,
 			Open: func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, t.world, limits(), env) },

@@ -134,8 +134,8 @@ func (d *direct) transport(a *app) http.RoundTripper {
 			return nil, err
 		}
 		// The folder is that of the flag alone: the setting models is about the daemon of this machine.
-		a.modelsFolder = d.models
-		if err := a.loadModels().Err(); err != nil {
+		a.folders.Models = d.models
+		if err := a.loadKinds().Err(); err != nil {
 			return nil, err
 		}
 		return newLocal(a, w, d.readers(a, w), d.removed(a, w)).RoundTrip(r)

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -151,8 +150,8 @@ func (a *app) pageOf(name string) (derive.Kind, error) {
 	}
 	k, err := a.kindNamed(name)
 	_, unknown := errors.AsType[*engine.UnknownKindError](err)
-	if t, ok := cmp.Or(a.transports, provider.DefaultTransports()).Definition(name); unknown && ok {
-		return derive.Kind{Name: name, Doc: "A transport: these are the attributes of its targets.\n\n" + t.Doc, Type: cmp.Or(a.transports, provider.DefaultTransports()).Type(name)}, nil
+	if t, ok := a.set.Transports().Definition(name); unknown && ok {
+		return derive.Kind{Name: name, Doc: "A transport: these are the attributes of its targets.\n\n" + t.Doc, Type: a.set.Transports().Type(name)}, nil
 	}
 	if !unknown || name != "meta" {
 		return k, err

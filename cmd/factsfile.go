@@ -42,28 +42,28 @@ func (a *app) readFacts() schema.Diagnostics {
 	}
 	// a.flags has the flags of this call; a.settled would have the roles of this machine, too.
 	if given, ok := a.flags["role"]; ok && given.Source == config.SourceFlag {
-		m.Facts["roles"] = slices.Collect(anys(a.roles))
+		m.Facts["roles"] = slices.Collect(anys(a.folders.Roles))
 	}
 	if given, ok := a.flags["hostname"]; ok && given.Source == config.SourceFlag {
-		m.Facts["hostname"] = a.hostname
+		m.Facts["hostname"] = a.folders.Hostname
 	}
-	a.machine = &m
+	a.folders.Machine = &m
 	return ds
 }
 
 // storeName is the name that the user gives to the machine; empty where the facts have it. A setting of this machine does not hold
 // for the machine of a file of facts.
 func (a *app) storeName() string {
-	if a.machine != nil {
+	if a.folders.Machine != nil {
 		return ""
 	}
-	return a.hostname
+	return a.folders.Hostname
 }
 
 // noMachine notes the checks that are left out where no graph could run on this machine, and no
 // other one is named.
 func (a *app) noMachine() {
-	if unix.Portable && a.machine == nil {
+	if unix.Portable && a.folders.Machine == nil {
 		fmt.Fprintf(a.err, "%s: note: without --facts FILE no machine is known, and whether its backends can do this is not checked\n", a.program())
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/control/api"
@@ -156,13 +157,13 @@ func (f *hostsFlags) askServer(ctx context.Context) (*control.Hosts, error) {
 	// The records come first: a host that comes meanwhile is there.
 	var admitted []string
 	seen := map[string]time.Time{}
-	unread := list(admittedTable, func(o api.Object) error {
+	unread := list(kinds.AdmittedTable, func(o api.Object) error {
 		name, _ := o["id"].(string)
 		admitted = append(admitted, name)
 		return nil
 	})
 	if unread == nil {
-		unread = list(seenTable, func(o api.Object) (err error) {
+		unread = list(kinds.SeenTable, func(o api.Object) (err error) {
 			name, _ := o["id"].(string)
 			text, _ := o["time"].(string)
 			seen[name], err = time.Parse(time.RFC3339Nano, text)

@@ -246,8 +246,8 @@ func claimsOf(ctx context.Context, w engine.World) (map[string]claim, error) {
 // objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own.
 // An interrupted call has done a part, and the next call does the rest.
 func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []string) error {
-	f.app.modelsFolder = f.store.models
-	if err := f.app.loadModels().Err(); err != nil {
+	f.app.folders.Models = f.store.models
+	if err := f.app.loadKinds().Err(); err != nil {
 		return err
 	}
 	nb := f.app.objectsOf(w, "", &sealing{world: w, readers: f.readers(w)}, nil, slog.New(slog.DiscardHandler))

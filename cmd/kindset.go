@@ -1,93 +1,99 @@
 package cmd
 
 import (
-	"reflect"
-	"sync/atomic"
+	"os"
+
+	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/plugin"
-	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
-// kindset is what the folders of backends, types and targets make of the kinds of the program, in this order. Each
-// step is kept with the files that it was made of. A reload makes a step anew only where it, or a step before, has
-// changed. So resources whose kind stays keep their place in the graph.
-type kindset struct {
-	program *step // without any folder; nil before the first step
-	backed  step  // with the backends of a folder, and the roles
-	typed   step  // with the types of a folder too
-	plugged step  // with the kinds of providers too
-	aimed   step  // with the targets too
+// attachVariable names providers that run already, in a debugger perhaps: NAME=unix:PATH, several with commas between them.
+const attachVariable = "MGMT_ATTACH_PROVIDERS"
 
-	live *atomic.Pointer[plugin.Set] // the providers that were read last, for the desk of a daemon; nil for another verb
-	ask  *atomic.Pointer[func()]     // has a daemon read all again, where a provider has another schema; holds nil for another verb
-}
+// kindsMark is the annotation of a verb that loads the kinds.
+const kindsMark = "mgmt_kinds"
 
-// step is a set of kinds.
-type step struct {
-	from  *engine.Registry // the kinds of the step before
-	nodes []*schema.Node   // the files
-
-	kinds      *engine.Registry
-	catalog    *virtual.Catalog     // of backed
-	transports *provider.Transports // of typed
-	plugins    *plugin.Set          // of plugged
-}
-
-// madeOf reports whether a step was made of these kinds and files.
-func (s *step) madeOf(from *engine.Registry, nodes []*schema.Node) bool {
-	// Registries are compared by their address: a step before that was made anew has another one.
-	return s.kinds != nil && s.from == from && reflect.DeepEqual(s.nodes, nodes)
-}
-
-// begin takes the kinds back to those of the program.
-// The first call keeps them. A reload calls it again before all other steps.
-func (a *app) begin() {
-	if a.sets.program == nil {
-		a.sets.program = &step{kinds: a.registry, catalog: a.catalog, transports: a.transports}
+// needKinds has the kinds loaded before a verb runs, and before its arguments are completed: once, however many of its flags name a folder
+// of them.
+func (a *app) needKinds(cmd *cobra.Command) {
+	if cmd.Annotations[kindsMark] != "" {
+		return
 	}
-	a.registry, a.catalog, a.transports = a.sets.program.kinds, a.sets.program.catalog, a.sets.program.transports
+	if cmd.Annotations == nil {
+		cmd.Annotations = map[string]string{}
+	}
+	cmd.Annotations[kindsMark] = "true"
+	a.before(cmd, a.loadKinds)
 }
 
-// with returns the program as it is with other settings: with the kinds of their folders. It is not altered itself.
-// Faults of all folders come together. With an error the result is of no use, and the old app
-// stays in effect.
+// typesFlag adds the flags that name the folders of types, of providers and of targets.
+func (a *app) typesFlag(cmd *cobra.Command) {
+	bind(cmd, "types", source{place{&a.folders.Types}, "put all types into one folder"})
+	_ = cmd.MarkFlagDirname("types")
+	bind(cmd, "targets", source{place{&a.folders.Targets}, "put all targets into one folder"})
+	_ = cmd.MarkFlagDirname("targets")
+	bind(cmd, "plugins", source{place{&a.folders.Plugins}, "put all descriptors of providers into one folder"})
+	_ = cmd.MarkFlagDirname("plugins")
+	a.needKinds(cmd)
+}
+
+// modelsFlag adds the flag that names the folder of models.
+func (a *app) modelsFlag(cmd *cobra.Command) {
+	bind(cmd, "models", source{place{&a.folders.Models}, "put all models into one folder"})
+	_ = cmd.MarkFlagDirname("models")
+	a.needKinds(cmd)
+}
+
+// loadKinds makes the kinds of the folders that the flags name. With an error among the findings the kinds stay as they were.
+func (a *app) loadKinds() (ds schema.Diagnostics) {
+	o := a.folders
+	o.Source, o.Program, o.Version, o.Place = a.source(), a.program(), currentVersion().Version, a.placeOf
+	if o.Plugins != "" {
+		var err error
+		if o.Attach, err = plugin.ParseAttach(os.Getenv(attachVariable)); err != nil {
+			ds.Errorf(schema.Pos{}, "%s: %v", attachVariable, err)
+			return ds
+		}
+	}
+	set, ds := kinds.Load(o, a.set)
+	if set != nil {
+		a.set = set
+	}
+	return ds
+}
+
+// placeOf returns where the configuration file has a setting; nowhere where another source gives it.
+func (a *app) placeOf(key string) schema.Pos {
+	if v := a.settled[key]; v.Source == config.SourceFile {
+		return v.Pos
+	}
+	return schema.Pos{}
+}
+
+// with returns the program as it is with other settings: with the kinds of their folders. It is not altered itself. With an error
+// the result is of no use.
 func (a *app) with(now config.Resolved) (*app, schema.Diagnostics) {
-	// The copy has the kept steps, so that only the changed ones are made anew.
 	b := *a
 	b.settled = now
-	b.backends, b.types, b.targetsFolder, b.pluginsFolder = now["backends"].Text(), now["types"].Text(), now["targets"].Text(), now["plugins"].Text()
-	b.modelsFolder = now["models"].Text()
-	// The order is that of kindset: backends, types, providers, targets, and then the models.
-	ds := b.bindMachine()
-	ds = append(ds, b.loadTypes()...)
-	ds = append(ds, b.loadPlugins()...)
-	list, found := b.readTargets()
-	ds = append(ds, found...)
-	if ds.Err() == nil {
-		ds = append(ds, b.bindTargets()...)
-	}
-	if ds.Err() == nil { // a model may refer to a kind
-		ds = append(ds, b.loadModels()...)
-	}
-	b.list = list
+	f := &b.folders
+	f.Backends, f.Types, f.Targets, f.Plugins, f.Models = now["backends"].Text(), now["types"].Text(), now["targets"].Text(), now["plugins"].Text(), now["models"].Text()
+	ds := b.loadKinds()
 	return &b, ds
 }
 
-// from adds the place of a setting to findings about its folder as a whole.
-func (a *app) from(key string, ds schema.Diagnostics) schema.Diagnostics {
-	v := a.settled[key]
-	if v.Source != config.SourceFile {
-		return ds
+// kinds returns the kinds of this moment: a reload makes others.
+func (a *app) kinds() *engine.Registry { return a.set.Kinds() }
+
+// tables returns the models of the stored objects.
+func (a *app) tables() *model.Registry {
+	if a.set == nil { // the verb has no folders
+		a.set, _ = kinds.Load(kinds.Options{}, nil)
 	}
-	for i := range ds {
-		// A finding with a line is about a file in the folder, and needs no further place.
-		if ds[i].Pos.Line == 0 && ds[i].Pos.File == v.Text() {
-			ds[i].Related = append(ds[i].Related, schema.Related{Pos: v.Pos, Message: "named here"})
-		}
-	}
-	return ds
+	return a.set.Tables()
 }

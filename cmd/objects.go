@@ -25,7 +25,7 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 	tables := a.tables()
 	admission := &native.Admission{Kinds: tables.Kinds, Topics: []string{}}
 	if running != nil {
-		admission.Topics = topics(cmp.Or(host, hostname()), a.roles)
+		admission.Topics = topics(cmp.Or(host, hostname()), a.folders.Roles)
 	}
 	// Only objects of this host's topics are judged by the graph. Without an engine there are no
 	// such topics, so running is not nil where this is called.

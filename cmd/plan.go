@@ -101,7 +101,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	log := &logFlags{debug: f.debug, color: f.color} // what print says belongs to a plan
 	p := log.presenter(a)
 	defer p.close()
-	host := cmp.Or(a.hostname, hostname())
+	host := cmp.Or(a.folders.Hostname, hostname())
 	world, closing, err := f.store.open(ctx, &f.state, dir, host, p.logger)
 	if err != nil {
 		return err

@@ -8,27 +8,6 @@ import (
 	"testing"
 )
 
-// TestTrustedProgram: as root, a program that other users can write is refused, and one of root alone is taken.
-func TestTrustedProgram(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root guards what it runs")
-	}
-	at := filepath.Join(t.TempDir(), "provider")
-	a := &app{guarded: true}
-	for mode, refused := range map[os.FileMode]bool{0o755: false, 0o777: true} {
-		if err := os.WriteFile(at, nil, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(at, mode); err != nil {
-			t.Fatal(err)
-		}
-		err := a.trust(at)
-		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "can write") {
-			t.Errorf("%v: %v", mode, err)
-		}
-	}
-}
-
 // TestFaultyDescriptor: a faulty descriptor takes away its own kinds alone, and is told.
 func TestFaultyDescriptor(t *testing.T) {
 	dir := t.TempDir()

@@ -52,20 +52,20 @@ func newPluginList(a *app) *cobra.Command {
 
 // listPlugins writes them, a line for each. Everything in it comes from the descriptors and the schema files.
 func (a *app) listPlugins(form string) error {
-	if a.plugins == nil {
+	if a.set.Plugins() == nil {
 		return errors.New("there is no folder of providers: name one with --plugins, or with plugins: in the configuration file")
 	}
 	// The phase in JSON is always stopped, since this process has started none.
 	if form == "json" {
 		list := []plugin.Status{}
-		for _, p := range a.plugins.Plugins() {
+		for _, p := range a.set.Plugins().Plugins() {
 			list = append(list, p.Status())
 		}
 		return writeJSON(a.out, list)
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tVERSION\tKINDS")
-	for _, p := range a.plugins.Plugins() {
+	for _, p := range a.set.Plugins().Plugins() {
 		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, p.Version(), strings.Join(p.Kinds(), " "))
 	}
 	return w.Flush()

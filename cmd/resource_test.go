@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
@@ -435,7 +436,7 @@ func TestResourceText(t *testing.T) {
 func TestResourceWatch(t *testing.T) {
 	c, reg := mint(t, map[string]coin{"a": {Text: "1"}})
 	r, w := io.Pipe()
-	a := &app{in: strings.NewReader(""), out: w, err: io.Discard, exit: func(int) { panic("exit") }, registry: reg}
+	a := &app{in: strings.NewReader(""), out: w, err: io.Discard, exit: func(int) { panic("exit") }, folders: kinds.Options{Kinds: reg}}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan int)
 	go func() { done <- a.main(ctx, []string{"resource", "coin", "a", "--watch", "-o", "json"}) }()
@@ -465,7 +466,7 @@ func TestResourceStreams(t *testing.T) {
 		}
 		_, reg := mint(t, many)
 		out := &firstWrites{}
-		a := &app{in: strings.NewReader(""), out: out, err: io.Discard, registry: reg}
+		a := &app{in: strings.NewReader(""), out: out, err: io.Discard, folders: kinds.Options{Kinds: reg}}
 		if code := a.main(t.Context(), []string{"resource", "coin", "-o", form}); code != 0 || out.n < 2000 || out.most > 500 {
 			t.Errorf("%s: code %d, %d writes of up to %d bytes", form, code, out.n, out.most)
 		}
@@ -484,7 +485,7 @@ func (w *firstWrites) Write(b []byte) (int, error) {
 func TestResourceNobodyReads(t *testing.T) {
 	_, reg := mint(t, map[string]coin{"a": {}})
 	for _, args := range [][]string{{"resource", "coin"}, {"resource", "coin", "a", "-o", "json"}, {"import", "coin"}, {"resource", "coin", "a", "--watch"}} {
-		a := &app{in: strings.NewReader(""), out: fullWriter{}, err: io.Discard, registry: reg}
+		a := &app{in: strings.NewReader(""), out: fullWriter{}, err: io.Discard, folders: kinds.Options{Kinds: reg}}
 		if code := a.main(t.Context(), args); code == 0 {
 			t.Errorf("%q: code 0", args)
 		}

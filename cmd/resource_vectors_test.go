@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -281,7 +282,7 @@ func TestImportedTypesShowNoChange(t *testing.T) {
 func withKinds(t *testing.T, reg *engine.Registry, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	a := &app{in: strings.NewReader(in), out: &o, err: &e, exit: func(int) { panic("exit") }, registry: reg}
+	a := &app{in: strings.NewReader(in), out: &o, err: &e, exit: func(int) { panic("exit") }, folders: kinds.Options{Kinds: reg}}
 	code = a.main(t.Context(), args)
 	return code, o.String(), e.String()
 }

@@ -11,12 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
-	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/model"
-	"github.com/reactivegraph/mgmt/engine/plugin"
-	"github.com/reactivegraph/mgmt/engine/provider"
-	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/gapi"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 )
@@ -43,42 +38,12 @@ type app struct {
 	flags   config.Resolved // the settings that the flags of the verb give
 	settled config.Resolved // those that any source gives
 
-	types       string // a folder of types that are written as data
-	guarded     bool   // the verb acts: what others can write is refused, see guardFlag
-	trustOthers bool   // but not so
+	guarded     bool // the verb acts: what others can write is refused, see guardFlag
+	trustOthers bool // but not so
 
-	// Most fields from here on are made by the steps of the kinds, see kindset. A reload makes
-	// them in a
-	// copy of the app, and the copy takes the place of this one only where no step failed.
-	transports    *provider.Transports // provider.DefaultTransports when nil
-	targets       *provider.Targets    // of the folder; nil for none
-	targetsFolder string
-	pluginsFolder string
-	plugins       *plugin.Set // of pluginsFolder; nil without one
-	modelsFolder  string
-	models        *model.Registry    // of the stored objects; nil before its first use, see tables
-	modelNodes    []*schema.Node     // the files of modelsFolder that models was made of
-	list          []*provider.Target // that were read last, of with
-
-	registry  *engine.Registry // the kinds; engine.DefaultRegistry when nil
-	sets      kindset          // how they were made
-	roles     []string         // the purposes of the machine
-	hostname  string           // the name that the user gives to the machine; empty for its own
-	machine   *virtual.System  // another machine to check for; nil for this one
-	factsFile string           // where its facts are
-
-	backends string           // a folder of descriptions of backends that are programs
-	catalog  *virtual.Catalog // the virtual modules; virtual.DefaultCatalog when nil
-}
-
-// kinds returns the kinds that there are.
-// They differ from one step to the next, so a function that needs the latest ones calls this each
-// time.
-func (a *app) kinds() *engine.Registry {
-	if a.registry != nil {
-		return a.registry
-	}
-	return engine.DefaultRegistry()
+	folders   kinds.Options // what the kinds are made of, by the flags
+	set       *kinds.Set    // the kinds, as loadKinds has made them; nil before
+	factsFile string        // with the facts of another machine to check for; empty for this one
 }
 
 // The exit codes; see docs/reference/cli.md.

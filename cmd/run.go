@@ -52,13 +52,16 @@ type runFlags struct {
 	graphviz   string
 	// maxRuntime is how long the run may take; 0 means for ever.
 	maxRuntime seconds
+
+	reload chan struct{} // a request to read all again: by SIGHUP, by a file next to the graph, or by a provider
 }
 
 // newRun makes the verb run.
 // The flags are those of the table settings, so each of them can stand in the
 // configuration file too.
 func newRun(a *app) *cobra.Command {
-	f := &runFlags{}
+	f := &runFlags{reload: make(chan struct{}, 1)}
+	a.folders.Changed = func() { ask(f.reload) }
 	cmd := &cobra.Command{
 		Use:   "run [FILE|FOLDER]",
 		Short: "Bring the machine to a graph, and keep it there",
@@ -78,7 +81,6 @@ it.`,
 	}
 	f.input.flags(cmd)
 	a.modelsFlag(cmd)
-	a.before(cmd, a.loadModels) // what is added first runs last, so all kinds are there
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
 	a.guardFlag(cmd)
@@ -179,7 +181,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	defer p.close()
 	folder.tell(p.logger)
 	// A store in etcd that is out of reach opens all the same: the last state goes on.
-	world, err := f.world.open(ctx, folder.dir, cmp.Or(a.hostname, hostname()), p.logger)
+	world, err := f.world.open(ctx, folder.dir, cmp.Or(a.folders.Hostname, hostname()), p.logger)
 	if err != nil {
 		return err
 	}
@@ -194,23 +196,22 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer exports.close()
-	secrets := newSealing(world, folder.dir, a.hostname, a.roles)
+	secrets := newSealing(world, folder.dir, a.folders.Hostname, a.folders.Roles)
 	secrets.cert = f.world.access.cert
-	trust, err := openTrust(a, world, folder.dir, a.hostname, f.trusted, func() string { return secrets.recipient("") }, p.logger)
+	trust, err := openTrust(a, world, folder.dir, a.folders.Hostname, f.trusted, func() string { return secrets.recipient("") }, p.logger)
 	if err != nil {
 		return err
 	}
 	secrets.readers = trust.readers
 	// The objects and the API are made before the engine, and find it here once it runs.
 	var running atomic.Pointer[mgmt.Engine]
-	nb := a.objectsOf(world, a.hostname, secrets, &running, p.logger)
+	nb := a.objectsOf(world, a.folders.Hostname, secrets, &running, p.logger)
 	desk, err := f.openDesk(ctx, folder, nb, a.tables().Kinds, &running, p.logger)
 	if err != nil {
 		return err
 	}
 	defer desk.close()
 	if desk != nil {
-		desk.opt.Providers = a.livePlugins()
 		desk.trust, desk.opt.Removed = trust, trust.removed
 	}
 	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, trust, nb})
@@ -241,14 +242,13 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 		observer.Loaded = func(graph func() *engine.Graph) { f.drawTo(p, graph()) }
 	}
 	trim := newTrimmer()
-	// A token is a request to read all again: by SIGHUP, by a file next to the graph, or by a
-	// provider.
-	reload := make(chan struct{}, 1)
-	a.followSchemas(reload)
 	opts := a.options(p.logger)
 	f.set(&opts)
 	svc.Configure(&opts)
 	anew := f.resettling(a, p)
+	if o.desk != nil {
+		o.desk.opt.Providers = &pluginDesk{anew.kinds.Load}
+	}
 	// A deploy is bounded as the graph is, and its secrets come from the same places.
 	f.input.secrets(&yaml.Options{}) // also where the graph is not in YAML
 	deployed := func() yaml.Options {
@@ -258,17 +258,17 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	}
 	sealed := func() string { return o.secrets.recipient(anew.input.Load().identity) }
 	signed := openDeploys(a, o.trust, folder.dir, deployed, sealed, p.logger)
-	stored := openObjects(o.nb, a.hostname, a.roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
+	stored := openObjects(o.nb, a.folders.Hostname, a.folders.Roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
 	defer stored.close()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	opts.Noop, opts.State, opts.Reload = o.noop, folder.held(world, p.logger, end), reload
+	opts.Noop, opts.State, opts.Reload = o.noop, folder.held(world, p.logger, end), f.reload
 	opts.World, opts.Lease, opts.Accept = mgmt.Share(hosts.Without(world, o.trust)), time.Duration(f.world.lease), f.world.accepts()
 	// Each of them tells the one inside it first, so the log has an event before the API and
 	// systemd do.
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
 	// These files decide what a graph means, so a change of one reads the graph again.
-	files, err := newAuxiliaryFiles(reload, append([]string{a.modelsFolder, a.pluginsFolder}, f.trusted...)...)
+	files, err := newAuxiliaryFiles(f.reload, append([]string{a.folders.Models, a.folders.Plugins}, f.trusted...)...)
 	if err != nil {
 		return err
 	}
@@ -284,7 +284,7 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	}
 	anew.engine = e
 	defer trim.start(ctx)()
-	err = f.serve(ctx, a, e, beside(o.front), &aides{presenter: p, service: svc, exports: o.exports, objects: stored, deploys: signed, folder: folder, reload: reload})
+	err = f.serve(ctx, a, e, beside(o.front), &aides{presenter: p, service: svc, exports: o.exports, objects: stored, deploys: signed, folder: folder, reload: f.reload})
 	return f.result(a, e.Report(), err)
 }
 

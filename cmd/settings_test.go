@@ -3,7 +3,6 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/reactivegraph/mgmt/cmd/config"
-	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // verbNamed returns a verb of the program.
@@ -195,62 +191,6 @@ func TestFindingD6Schema(t *testing.T) {
 		t.Error("the schema takes unknown settings")
 	}
 }
-
-// TestFindingD6SameKinds: a reload makes a kind anew only where its folder, or a folder before it, has changed.
-func TestFindingD6SameKinds(t *testing.T) {
-	b := newFarBoard(t, nil)
-	b.put(t, "targets/web.yaml", "web1: {transport: ssh, host: 127.0.0.1, host_key: "+someKey+"}\n")
-	if err := os.Mkdir(filepath.Join(b.dir, "backends"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	b.put(t, "backends/box.yaml", "name: box\nmodule: pkg\ndoc: A box.\nwhen: {roles: [none]}\ncommand: [sh]\n")
-	value := func(path string) config.Value {
-		return config.Value{Texts: []string{filepath.Join(b.dir, path)}, Source: config.SourceFile}
-	}
-	now := config.Resolved{"types": value("types"), "targets": value("targets"), "backends": value("backends")}
-	first, ds := (&app{}).with(now)
-	if ds.Err() != nil || first.kinds() == (&app{}).kinds() || len(first.list) != 1 {
-		t.Fatal(ds)
-	}
-	for _, c := range []struct {
-		name         string
-		change       func()
-		kinds, types bool // are others
-	}{
-		{"nothing", func() {}, false, false},
-		{"a target", func() {
-			b.put(t, "targets/more.yaml", "web2: {transport: ssh, host: 127.0.0.2, host_key: "+someKey+"}\n")
-		}, false, false},
-		{"a type", func() { b.put(t, "types/note.yaml", b.text("types/note.yaml")+"timeout: 7\n") }, true, true},
-		{"a backend", func() { b.put(t, "backends/box.yaml", b.text("backends/box.yaml")+"priority: 3\n") }, true, true},
-	} {
-		c.change()
-		next, ds := first.with(now)
-		if ds.Err() != nil || (next.kinds() != first.kinds()) != c.kinds || (next.sets.typed.kinds != first.sets.typed.kinds) != c.types {
-			t.Errorf("%s: the kinds are others: %t, %v", c.name, next.kinds() != first.kinds(), ds)
-		}
-		first = next
-	}
-	if len(first.list) != 2 {
-		t.Errorf("the targets are %v", first.list)
-	}
-	now["types"] = value("nowhere")
-	v := now["types"]
-	v.Pos = schema.Pos{File: "mgmt.yaml", Line: 3, Col: 1}
-	now["types"] = v
-	if _, ds := first.with(now); !strings.Contains(fmt.Sprint(ds.Err()), "mgmt.yaml:3:1: named here") {
-		t.Errorf("a folder that is missing: %v", ds)
-	}
-	delete(now, "types")
-	delete(now, "targets")
-	none, ds := first.with(now)
-	if ds.Err() != nil || none.kinds().Has("note") || none.kinds() != first.sets.backed.kinds {
-		t.Errorf("without types there is note: %t, %v", none.kinds().Has("note"), ds)
-	}
-}
-
-// someKey is the public key of no machine.
-const someKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"
 
 // TestOldNamesOfSettings: flag, variable and key that a setting had before still count, with a warning each.
 func TestOldNamesOfSettings(t *testing.T) {

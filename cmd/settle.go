@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -27,7 +28,8 @@ type resettling struct {
 	engine *mgmt.Engine
 	stored func(gapi.Frontend) gapi.Frontend // adds the objects of the store and the deploys, which every input is declared with
 	input  atomic.Pointer[input]             // of the graph in effect
-	coming atomic.Pointer[input]             // of the graph that is read next; its limits hold for deploys too
+	kinds  atomic.Pointer[kinds.Set]
+	coming atomic.Pointer[input] // of the graph that is read next; its limits hold for deploys too
 
 	// mu guards the fields below. reread holds it all the time, and a request for the warnings waits.
 	mu      sync.Mutex
@@ -40,6 +42,7 @@ type resettling struct {
 func (f *runFlags) resettling(a *app, p *presenter) *resettling {
 	r := &resettling{app: a, log: p.logger, level: p.level, begun: a.settled}
 	r.input.Store(&f.input)
+	r.kinds.Store(a.set)
 	r.coming.Store(&f.input)
 	return r
 }
@@ -222,7 +225,7 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 	// An unchanged folder gives the same registry, so equality of pointers is enough.
 	others := app.kinds() != r.app.kinds()
 	if others {
-		err = r.engine.SetKinds(app.kinds(), app.catalog)
+		err = r.engine.SetKinds(app.kinds(), app.set.Catalog())
 	}
 	// The limits were parsed above, so this fails only where the run or the request ends.
 	if err == nil && len(c.live) > 0 {
@@ -231,10 +234,8 @@ func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
 	if err != nil {
 		return err
 	}
-	if app.targets != nil {
-		app.targets.Replace(app.list)
-	}
-	models := r.app.takeModels(app)
+	models := r.app.set.Take(app.set)
+	r.kinds.Store(app.set)
 	// The next reload compares with this app, and its kinds are built on.
 	r.app = app
 	log := logFlags{debug: shownIn(c.taken, "debug") == "true", verbose: shownIn(c.taken, "verbose") == "true", quiet: shownIn(c.taken, "quiet") == "true"}

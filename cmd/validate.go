@@ -63,7 +63,7 @@ and no graph, the models are checked alone.`,
 // run builds the graph and writes all findings. It touches no file, package or service.
 // Findings of models come first. Warnings alone do not change the exit code.
 func (f *validateFlags) run(ctx context.Context, a *app) error {
-	models := a.loadModels()
+	models := a.loadKinds()
 	if a.modelsAlone() {
 		return f.models(a, models)
 	}
@@ -158,7 +158,7 @@ func (f *validateFlags) models(a *app, ds schema.Diagnostics) error {
 		return withCode(exitUsage, errors.New(ds.Summary()))
 	}
 	if f.format.word == "text" {
-		fmt.Fprintf(a.out, "ok: %s\n", plural(len(a.modelNodes), "model"))
+		fmt.Fprintf(a.out, "ok: %s\n", plural(len(a.set.Models()), "model"))
 	}
 	return nil
 }

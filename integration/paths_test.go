@@ -250,7 +250,7 @@ var pathsElsewhere = map[string][]string{
 		"cmd/tstrust.go trustTS",
 		"cmd/guard.go answers",
 		"cmd/settle.go source",
-		"cmd/targets.go readTargets",
+		"daemon/kinds/folders.go loadTargets",
 		"engine/host/folders.go remoteMounts",
 		"engine/host/link.go follow",
 		"engine/host/link.go targetPath",
@@ -343,7 +343,7 @@ func TestFindingA3EveryOption(t *testing.T) {
 		}
 	}
 	found := map[string][]string{}
-	for _, root := range []string{"../cmd", "../engine", "../gapi", "../provider", "../scenario", "../service"} {
+	for _, root := range []string{"../cmd", "../daemon", "../engine", "../gapi", "../provider", "../scenario", "../service"} {
 		maps.Copy(found, callsOf(t, root, byPath))
 	}
 	maps.DeleteFunc(found, func(where string, _ []string) bool {
