@@ -37,7 +37,7 @@ func readObjects(a *app, path string) (name string, text []byte, err error) {
 	switch {
 	case errors.Is(err, gapi.ErrKernel):
 		err = fmt.Errorf("%s: %w", path, err)
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, gapi.ErrTooLong):
 		err = fmt.Errorf("%s has more than %s: divide it, and begin with the objects that others refer to", name, schema.Size(maxObjectFile))
 	}
 	return name, text, err

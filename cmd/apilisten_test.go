@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/daemon/kinds"
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -183,15 +184,15 @@ func testListen(t *testing.T, s *signer, addr string) {
 func TestAskAnotherServer(t *testing.T) {
 	s := &signer{dir: t.TempDir()}
 	addr, nb, m := serveZones(t, s)
-	access := func(name string) clusterAccess {
-		a := clusterAccess{ca: filepath.Join(s.dir, "ca.pem")}
-		a.cert, a.key = s.sign(t, name)
+	access := func(name string) store.Access {
+		a := store.Access{CA: filepath.Join(s.dir, "ca.pem")}
+		a.Cert, a.Key = s.sign(t, name)
 		return a
 	}
-	run := func(a clusterAccess, args ...string) (string, error) {
+	run := func(a store.Access, args ...string) (string, error) {
 		var out bytes.Buffer
 		cmd := newAPI(&app{out: &out, err: io.Discard})
-		cmd.SetArgs(append(args, "--server", addr, "--cert", a.cert, "--key", a.key, "--ca", a.ca))
+		cmd.SetArgs(append(args, "--server", addr, "--cert", a.Cert, "--key", a.Key, "--ca", a.CA))
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		err := cmd.ExecuteContext(t.Context())
 		return out.String(), err
@@ -209,19 +210,19 @@ func TestAskAnotherServer(t *testing.T) {
 	if out, err := run(reader, "list", "zone", "-o", "json"); err != nil || !strings.Contains(out, `"id":"a/b"`) {
 		t.Errorf("%s, %v", out, err)
 	}
-	stranger := clusterAccess{ca: access("reader").ca}
-	stranger.cert, stranger.key = (&signer{dir: t.TempDir()}).sign(t, "stranger")
+	stranger := store.Access{CA: access("reader").CA}
+	stranger.Cert, stranger.Key = (&signer{dir: t.TempDir()}).sign(t, "stranger")
 	foreign := reader
-	foreign.ca = stranger.cert
+	foreign.CA = stranger.Cert
 	for want, c := range map[string]struct {
-		a    clusterAccess
+		a    store.Access
 		verb []string
 	}{
 		"may not":                     {reader, []string{"delete", "zone", "a/b"}},
 		"api_ca there that of --cert": {stranger, []string{"list", "zone"}},
 		"--ca signs the certificate":  {foreign, []string{"list", "zone"}},
-		"give --cert, --key and --ca": {clusterAccess{}, []string{"list", "zone"}},
-		"no such file":                {clusterAccess{cert: "no", key: "no", ca: "no"}, []string{"list", "zone"}},
+		"give --cert, --key and --ca": {store.Access{}, []string{"list", "zone"}},
+		"no such file":                {store.Access{Cert: "no", Key: "no", CA: "no"}, []string{"list", "zone"}},
 	} {
 		if out, err := run(c.a, c.verb...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %s, %v; want %s", c.verb, out, err, want)
@@ -252,13 +253,13 @@ func TestHostsOfAnotherServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &hostsFlags{store: direct{server: addr, access: clusterAccess{ca: filepath.Join(s.dir, "ca.pem")}}}
-	f.store.access.cert, f.store.access.key = s.sign(t, "reader")
+	f := &hostsFlags{store: direct{server: addr, access: store.Access{CA: filepath.Join(s.dir, "ca.pem")}}}
+	f.store.access.Cert, f.store.access.Key = s.sign(t, "reader")
 	got, err := f.ask(t.Context(), &app{})
 	if want := control.HostsOf(members); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v; the machine itself says %+v", got, err, want)
 	}
-	f.store.access = clusterAccess{}
+	f.store.access = store.Access{}
 	if _, err := f.ask(t.Context(), &app{}); err == nil || !strings.Contains(err.Error(), "give --cert") {
 		t.Errorf("without a certificate: %v", err)
 	}
@@ -307,8 +308,8 @@ func TestFindingQ13Server(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			f := &hostsFlags{store: direct{server: addr, access: clusterAccess{ca: filepath.Join(s.dir, "ca.pem")}}}
-			f.store.access.cert, f.store.access.key = s.sign(t, "reader")
+			f := &hostsFlags{store: direct{server: addr, access: store.Access{CA: filepath.Join(s.dir, "ca.pem")}}}
+			f.store.access.Cert, f.store.access.Key = s.sign(t, "reader")
 			var out, said strings.Builder
 			err = f.run(t.Context(), &app{out: &out, err: &said}, nil)
 			coded, _ := errors.AsType[*codeError](err)

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // serverTransport carries requests to the daemon of another machine, which listens there with --api-listen. Both sides show
@@ -20,24 +22,24 @@ func (d *direct) serverTransport() (http.RoundTripper, error) {
 	if err != nil || host == "" || port == "" {
 		err = fmt.Errorf("--server=%s: write HOST:PORT, as api_listen of that machine has it", d.server)
 	}
-	if d.access.user != "" || d.access.passwordFile != "" {
+	if d.access.User != "" || d.access.PasswordFile != "" {
 		err = errors.Join(err, errors.New("--server: --user and --password-file are for --world; a daemon knows its callers by --cert"))
 	}
 	// Without these files no other check makes sense, so this error ends the search for faults.
-	if d.access.cert == "" || d.access.key == "" || d.access.ca == "" {
+	if d.access.Cert == "" || d.access.Key == "" || d.access.CA == "" {
 		return nil, errors.Join(err, errors.New("--server: a daemon takes only callers with a certificate: give --cert, --key and --ca"))
 	}
-	pair, unfit := readPair(d.access.cert, d.access.key)
+	pair, unfit := readPair(d.access.Cert, d.access.Key)
 	if unfit != nil {
-		unfit = fmt.Errorf("--cert=%s --key=%s: %w", d.access.cert, d.access.key, unfit)
+		unfit = fmt.Errorf("--cert=%s --key=%s: %w", d.access.Cert, d.access.Key, unfit)
 	}
 	roots := x509.NewCertPool()
-	pem, unread := readSmall(d.access.ca)
+	pem, unread := gapi.ReadSmall(d.access.CA)
 	if unread == nil && !roots.AppendCertsFromPEM(pem) {
 		unread = errors.New("it holds no certificate in PEM")
 	}
 	if unread != nil {
-		unread = fmt.Errorf("--ca=%s: %w", d.access.ca, unread)
+		unread = fmt.Errorf("--ca=%s: %w", d.access.CA, unread)
 	}
 	if err := errors.Join(err, unfit, unread); err != nil {
 		return nil, err

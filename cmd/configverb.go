@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -303,10 +304,10 @@ func (a *app) byDefault(s *config.Setting) (value any, from string) {
 		return nil, ""
 	}
 	// The socket and the state folder depend on the prefix, which may be given while they are not.
-	where := &state{prefix: a.settled["prefix"].Text()}
+	where := state.Place{Prefix: a.settled["prefix"].Text()}
 	switch s.Key {
 	case "prefix":
-		if dir, err := where.path(); err == nil {
+		if dir, err := where.Path(); err == nil {
 			if os.Getenv("STATE_DIRECTORY") != "" {
 				from = "STATE_DIRECTORY"
 			}

@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/state"
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/httpd"
@@ -47,7 +49,7 @@ const (
 // colons between them; the first one is ours. XDG_RUNTIME_DIR is the folder of a
 // logged-in user.
 // A client of the same user and environment computes the same list as the daemon.
-func (f *socketFlag) places(s *state) []string {
+func (f *socketFlag) places(s state.Place) []string {
 	if f.path != "" {
 		return []string{f.path}
 	}
@@ -56,7 +58,7 @@ func (f *socketFlag) places(s *state) []string {
 	user := os.Getenv("XDG_RUNTIME_DIR")
 	switch {
 	// Each state folder may have a daemon of its own, so they must not share one socket.
-	case s.prefix != "" || os.Getenv("MGMT_PREFIX") != "":
+	case s.Prefix != "" || os.Getenv("MGMT_PREFIX") != "":
 	case run != "":
 		dirs = append(dirs, run)
 	case os.Getenv("STATE_DIRECTORY") != "":
@@ -66,7 +68,7 @@ func (f *socketFlag) places(s *state) []string {
 	case filepath.IsAbs(user):
 		dirs = append(dirs, filepath.Join(user, "mgmt"))
 	}
-	if dir, err := s.path(); err == nil {
+	if dir, err := s.Path(); err == nil {
 		dirs = append(dirs, dir)
 	}
 	for i, dir := range dirs {
@@ -82,8 +84,8 @@ func (f *socketFlag) places(s *state) []string {
 // A temporary state folder has no socket unless one is named: two such runs may be there
 // at once.
 // A full disk or a read-only file system thus costs the socket, and not the daemon.
-func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*control.Listener, error) {
-	if s.temp && f.path == "" {
+func (f *socketFlag) listen(ctx context.Context, s state.Place, log *slog.Logger) (*control.Listener, error) {
+	if s.Temporary && f.path == "" {
 		return nil, nil // for a while, next to others
 	}
 	var last error
@@ -101,7 +103,7 @@ func (f *socketFlag) listen(ctx context.Context, s *state, log *slog.Logger) (*c
 	}
 	level := slog.LevelWarn
 	// An ordinary user without a writable place knows that already, so a line of information will do.
-	if denied(last) {
+	if state.Denied(last) {
 		level = slog.LevelInfo
 	}
 	log.Log(ctx, level, "there is no socket: status, why, pause and the like cannot reach this daemon; name another place with --socket", "error", last)
@@ -141,16 +143,16 @@ type desk struct {
 // anything is altered. Close it.
 // It is called before the engine is made, and returns nil where no question can ever
 // come.
-func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.NB, kinds func() *engine.Registry, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) (*desk, error) {
+func (f *runFlags) openDesk(ctx context.Context, folder *state.Folder, nb *model.NB, kinds func() *engine.Registry, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) (*desk, error) {
 	writers, err := writersOf(f.writers)
 	if err != nil {
 		return nil, err
 	}
-	l, err := f.socket.listen(ctx, &f.state, log)
+	l, err := f.socket.listen(ctx, f.state.Place, log)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := f.world.rules()
+	rules, err := f.world.Rules()
 	var other *httpd.TLS
 	if err == nil {
 		other, err = f.remote.open(rules, log)
@@ -160,16 +162,16 @@ func (f *runFlags) openDesk(ctx context.Context, folder *stateFolder, nb *model.
 		(&desk{listener: l}).close()
 		return nil, err
 	}
-	if l == nil && other == nil && folder.dir == "" {
+	if l == nil && other == nil && folder.Dir == "" {
 		return nil, nil // no question could ever come
 	}
 	d := &desk{rec: control.NewRecorder(control.RecorderOptions{Version: version()}), listener: l, remote: other, to: &f.remote, running: running, foreign: nb.Guarded(native.AdmitRemote(kinds, rules))}
 	d.opt = control.Options{
-		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.dir,
+		Recorder: d.rec, Logger: log, Version: version(), StateDir: folder.Dir,
 		Objects: nb, Shared: nb.World(), MayWrite: writers, Known: runs(running), Hosts: hostsOf(nb.World()),
 	}
 	d.opt.StateLost = stateLost(running)
-	if c, ok := nb.World().(*cluster); ok {
+	if c, ok := nb.World().(*store.Clustered); ok {
 		d.opt.Lost = c.Lost
 	}
 	return d, nil
@@ -269,7 +271,7 @@ func foldersOf(e *mgmt.Engine) func(context.Context) ([]control.Folder, error) {
 type remote struct {
 	socket socketFlag
 	// The state folder gives one place of the socket, and the history where no daemon answers.
-	state  state
+	state  stateFlags
 	output choice
 }
 
@@ -289,10 +291,10 @@ func (d *remote) reach(cmd *cobra.Command) {
 // have it, and where the machine's own has it.
 // The client tries the places in order.
 func (d *remote) client() *control.Client {
-	places := d.socket.places(&d.state)
+	places := d.socket.places(d.state.Place)
 	// An ordinary user without a daemon means that of the machine. A named folder or socket means
 	// just that.
-	if system := filepath.Join(systemRun, socketName); len(places) > 0 && d.socket.path == "" && d.state.prefix == "" && os.Getenv("MGMT_PREFIX") == "" && !slices.Contains(places, system) {
+	if system := filepath.Join(systemRun, socketName); len(places) > 0 && d.socket.path == "" && d.state.Prefix == "" && os.Getenv("MGMT_PREFIX") == "" && !slices.Contains(places, system) {
 		places = append(places, system)
 	}
 	return control.NewClient(places...)
@@ -316,7 +318,7 @@ func (d *remote) ask(a *app, question func(answerer) error) (past bool, err erro
 	if none, ok := errors.AsType[*control.NoDaemonError](err); !ok || d.socket.path != "" || errors.Is(none, fs.ErrPermission) {
 		return false, err
 	}
-	dir, bad := d.state.path()
+	dir, bad := d.state.Path()
 	if bad != nil {
 		return false, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -27,7 +28,7 @@ type direct struct {
 	trust  []string // files with public keys that may have signed the records of the hosts
 	// HOST:PORT of api_listen there. It excludes place.
 	server string // another daemon, in the place of a store
-	access clusterAccess
+	access store.Access
 	// open makes it, and close closes it. The verb calls both on one goroutine.
 	world *etcd.World // nil before the first use
 	// The warnings of the store go through it until close, since a lost connection is told by a goroutine of the client.
@@ -42,11 +43,11 @@ type direct struct {
 func (d *direct) flags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&d.place, "world", "", "ask this `store` and no daemon: "+etcd.Form)
-	fl.StringVar(&d.access.cert, "cert", "", "of --world: the `file` with the certificate that shows who you are")
-	fl.StringVar(&d.access.key, "key", "", "of --world: the `file` with the key of --cert")
-	fl.StringVar(&d.access.ca, "ca", "", "of --world: the `file` with the certificate that signs those of the servers")
-	fl.StringVar(&d.access.user, "user", "", "of --world: the `name` of the user, where no certificate shows it")
-	fl.StringVar(&d.access.passwordFile, "password-file", "", "of --world: the `file` with the password of --user")
+	fl.StringVar(&d.access.Cert, "cert", "", "of --world: the `file` with the certificate that shows who you are")
+	fl.StringVar(&d.access.Key, "key", "", "of --world: the `file` with the key of --cert")
+	fl.StringVar(&d.access.CA, "ca", "", "of --world: the `file` with the certificate that signs those of the servers")
+	fl.StringVar(&d.access.User, "user", "", "of --world: the `name` of the user, where no certificate shows it")
+	fl.StringVar(&d.access.PasswordFile, "password-file", "", "of --world: the `file` with the password of --user")
 	for _, name := range []string{"cert", "key", "ca", "password-file"} {
 		_ = cmd.MarkFlagFilename(name)
 	}
@@ -86,7 +87,7 @@ func (d *direct) serverFlags(cmd *cobra.Command) {
 // With --server the certificate is for the daemon there.
 // A daemon on the socket is asked where it is false and no server is named.
 func (d *direct) given() bool {
-	return d.server == "" && (d.place != "" || d.models != "" || d.access != (clusterAccess{}))
+	return d.server == "" && (d.place != "" || d.models != "" || d.access != (store.Access{}))
 }
 
 // open connects to the store at the first call. Servers that are away are an error. The caller calls close in the end.
@@ -104,7 +105,7 @@ func (d *direct) open(ctx context.Context, a *app) (*etcd.World, error) {
 	d.screen = newScreen(a.err, nil)
 	// Only warnings are shown, such as that of a connection without encryption.
 	d.log = slog.New(lineLog(d.screen, style{short: true}, slog.LevelWarn))
-	w, err := d.access.connect(ctx, d.place, hostname(), d.log)
+	w, err := d.access.Connect(ctx, d.place, hostname(), d.log)
 	d.world = w
 	if err != nil {
 		return nil, fmt.Errorf("--world=%s: %w", d.place, errors.Join(err, d.close()))

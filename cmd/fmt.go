@@ -180,41 +180,10 @@ func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
 // could have written.
 func readInput(a *app, path string) ([]byte, error) {
 	src, err := readBounded(a.source(), a.in, path, yaml.DefaultMaxBytes)
-	if errors.Is(err, errTooLong) {
+	if errors.Is(err, gapi.ErrTooLong) {
 		err = fmt.Errorf("it has more than %d bytes", yaml.DefaultMaxBytes)
 	}
 	return src, err
-}
-
-// errTooLong is the error of readBounded for a text with more bytes than it may have.
-var errTooLong = errors.New("it is too long")
-
-// readBounded reads a file by a Source, or in where the path is -, up to so many bytes: an endless pipe would take all memory.
-// The error of a file that is refused for what it is lacks the path.
-func readBounded(from gapi.Source, in io.Reader, path string, most int64) ([]byte, error) {
-	read := func(in io.Reader) ([]byte, error) {
-		src, err := io.ReadAll(io.LimitReader(in, most+1))
-		if err == nil && int64(len(src)) > most {
-			err = errTooLong
-		}
-		return src, err
-	}
-	if path != "-" {
-		info, err := from.Asking().Stat(context.Background(), path)
-		if err == nil && info.Mode().IsRegular() {
-			return from.Asking().ReadFile(context.Background(), from, path, func(f *os.File, _ int64) ([]byte, error) { return read(f) })
-		}
-		if err != nil {
-			return nil, err
-		}
-		f, err := gapi.Ask(context.Background(), from.Asking(), path, func() (*os.File, error) { return from.Open(path) })
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in = gapi.Patient(context.Background(), f)
-	}
-	return read(in)
 }
 
 // readNamed is readInput with the name of the file in the error.

@@ -140,7 +140,7 @@ func (f *graphFlags) undoing(a *app) (transform.Undoing, error) {
 	if !f.explain {
 		return transform.Undoing{}, nil
 	}
-	dir, err := f.remote.state.path()
+	dir, err := f.remote.state.Path()
 	if err != nil {
 		return transform.Undoing{}, err
 	}

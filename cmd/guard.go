@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -80,78 +81,24 @@ func sudoCaller() *safepath.User {
 	return &safepath.User{UID: int(uid), GID: int(gid)}
 }
 
-// judge refuses files that say whom the daemon trusts, or by which key it is known. The rules are those for the files of a graph.
-// An empty name stands for none. A file that can't be opened for another reason is left to the function that reads it.
-func (a *app) judge(files ...string) error {
-	return judged(a.source(), files...)
-}
+// judge refuses files that say whom the daemon trusts, or by which key it is known, as the files of a graph are refused.
+func (a *app) judge(files ...string) error { return a.source().Judge(files...) }
 
-// judged is judge by a Source.
-func judged(from gapi.Source, files ...string) error {
-	if from.Guard == nil {
-		return answers(files...)
+// readBounded reads a file, or in where the path is -.
+func readBounded(from gapi.Source, in io.Reader, path string, most int64) ([]byte, error) {
+	if path == "-" {
+		return gapi.ReadMost(in, most)
 	}
-	var errs []error
-	for _, path := range files {
-		if path == "" {
-			continue
-		}
-		_, err := gapi.Ask(context.Background(), from.Asking(), path, func() (struct{}, error) {
-			f, err := from.Open(path)
-			if err == nil {
-				err = f.Close()
-			}
-			return struct{}{}, err
-		})
-		if errors.Is(err, safepath.ErrRefused) || errors.Is(err, gapi.ErrSilent) {
-			// A missing file is the business of its reader, whose error names the purpose of the
-			// file.
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// answers returns an error where the file system of one of these files does not answer. It is for files that a package without an
-// Asker reads, such as keys and certificates: any other fault is left to that.
-func answers(files ...string) error {
-	var errs []error
-	for _, path := range files {
-		if path == "" {
-			continue
-		}
-		_, err := gapi.Ask(context.Background(), &gapi.Asker{}, path, func() (struct{}, error) {
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() { // a pipe is opened once, by its reader
-				if f, err := os.Open(path); err == nil {
-					return struct{}{}, f.Close()
-				}
-			}
-			return struct{}{}, nil
-		})
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
-}
-
-// maxSmall bounds the files that readSmall is for, in bytes.
-const maxSmall = 1 << 20
-
-// readSmall reads a file with a certificate, a key or a password, which may be a pipe. No error names the file.
-func readSmall(path string) ([]byte, error) {
-	text, err := readBounded(gapi.Source{}, nil, path, maxSmall)
-	if errors.Is(err, errTooLong) {
-		err = fmt.Errorf("it has more than %d bytes", maxSmall)
-	}
-	return text, safepath.WithoutPath(err)
+	return from.Read(context.Background(), path, most)
 }
 
 // readPair reads a certificate with its key.
 func readPair(certFile, keyFile string) (tls.Certificate, error) {
-	cert, err := readSmall(certFile)
+	cert, err := gapi.ReadSmall(certFile)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", certFile, err)
 	}
-	key, unread := readSmall(keyFile)
+	key, unread := gapi.ReadSmall(keyFile)
 	if unread != nil {
 		unread = fmt.Errorf("%s: %w", keyFile, unread)
 	}
@@ -163,7 +110,7 @@ func readPair(certFile, keyFile string) (tls.Certificate, error) {
 
 // loadIdentity reads the identity in a file.
 func loadIdentity(path string) (seal.Identity, error) {
-	if err := answers(path); err != nil {
+	if err := gapi.Answers(path); err != nil {
 		return seal.Identity{}, err
 	}
 	return seal.Load(path)
@@ -171,26 +118,8 @@ func loadIdentity(path string) (seal.Identity, error) {
 
 // readKey reads the private key in a file.
 func readKey(path string) (deploy.Key, error) {
-	if err := answers(path); err != nil {
+	if err := gapi.Answers(path); err != nil {
 		return deploy.Key{}, err
 	}
 	return deploy.ReadKey(path)
-}
-
-// refuses returns why a state folder is not taken, and nothing where it is, or is not there
-// yet. It outlives the call, so it is to be root's also where sudo is used.
-func refuses(s gapi.Source, dir string) error {
-	if s.Guard == nil {
-		return nil
-	}
-	// s is a copy, so the caller stays trusted for graphs.
-	s.Caller = nil
-	f, err := s.Open(dir)
-	if err == nil {
-		return f.Close()
-	}
-	if errors.Is(err, safepath.ErrRefused) {
-		return err
-	}
-	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // removeFlags are those of the verb hosts remove.
@@ -155,7 +156,7 @@ func (f *removeFlags) serials(names []string) (map[string][]string, error) {
 
 // readCertificate reads the first certificate of a file.
 func readCertificate(path string) (*x509.Certificate, error) {
-	text, err := readSmall(path)
+	text, err := gapi.ReadSmall(path)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +176,7 @@ func (f *removeFlags) published(ctx context.Context, w engine.World, name string
 		return nil
 	}
 	pool := x509.NewCertPool()
-	text, err := readSmall(f.store.access.ca)
+	text, err := gapi.ReadSmall(f.store.access.CA)
 	if err != nil || !pool.AppendCertsFromPEM(text) {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -48,8 +49,8 @@ func (f *rightsFlags) newPassword(user string) (string, error) {
 		return "", nil
 	}
 	// The rules for the file are those of password_file: 1 to maxPassword bytes, and no line end.
-	c := clusterAccess{user: user, passwordFile: f.password}
-	return c.password()
+	c := store.Access{User: user, PasswordFile: f.password}
+	return c.Password()
 }
 
 // allowFlags are those of the verb hosts allow.

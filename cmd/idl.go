@@ -149,7 +149,7 @@ func importedAs(dir string) string {
 		return ""
 	}
 	for up := at; ; up = filepath.Dir(up) {
-		if text, err := (gapi.Source{}).ReadRegular(context.Background(), filepath.Join(up, "go.mod"), maxSmall, ""); err == nil {
+		if text, err := (gapi.Source{}).ReadRegular(context.Background(), filepath.Join(up, "go.mod"), 1<<20, ""); err == nil {
 			for line := range strings.Lines(string(text)) {
 				if module, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
 					rel, err := filepath.Rel(up, at)

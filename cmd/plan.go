@@ -21,7 +21,7 @@ type planFlags struct {
 	store planStore
 	steps transforms
 	// state is only read: refreshes that are pending and states before a first change are there.
-	state  state
+	state  stateFlags
 	output choice
 	color  choice
 	debug  bool
@@ -94,7 +94,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
-	dir, err := f.state.path()
+	dir, err := f.state.Path()
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	p := log.presenter(a)
 	defer p.close()
 	host := cmp.Or(a.folders.Hostname, hostname())
-	world, closing, err := f.store.open(ctx, &f.state, dir, host, p.logger)
+	world, closing, err := f.store.open(ctx, f.state.Place, dir, host, p.logger)
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 		return err
 	}
 	opts := a.options(p.logger)
-	opts.World, opts.Accept = mgmt.Share(world), f.store.world.accepts()
+	opts.World, opts.Accept = mgmt.Share(world), f.store.world.Accepts()
 	f.steps.set(&opts)
 	opts.State, opts.Debug, opts.Input = mgmt.StateIn(dir), f.debug, f.input.lasting()
 	opts.Observer.Warned = func(ds schema.Diagnostics) { p.warned(withoutNotes(ds)) }

@@ -13,9 +13,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/state"
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
-	"github.com/reactivegraph/mgmt/engine/control/store"
+	controlstore "github.com/reactivegraph/mgmt/engine/control/store"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
@@ -23,29 +25,30 @@ import (
 
 // planStore says which store a plan reads: that of the daemon.
 type planStore struct {
-	world   worldFlags
+	world   store.Config
 	trusted []string // files with the keys whose list of removed hosts counts
 	socket  socketFlag
 }
 
 // flags adds the settings of a daemon that say which store it has.
 func (f *planStore) flags(cmd *cobra.Command) {
-	bind(cmd, "world", &f.world.place)
-	bind(cmd, "accept", &f.world.accept)
+	f.world.Lease = store.DefaultLease
+	bind(cmd, "world", &f.world.Place)
+	bind(cmd, "accept", &f.world.Accept)
 	bind(cmd, "trusted_keys", &f.trusted)
-	f.world.access.bind(cmd)
+	accessFlags(cmd, &f.world.Access)
 	f.socket.flag(cmd)
 }
 
 // open opens the store to be read. A store of this host alone is the daemon's, which is asked; without a daemon its file is. What
 // can't be read is unknown in the plan, and a warning says why. The World is nil where there is no store yet. The caller calls
 // closing in the end.
-func (f *planStore) open(ctx context.Context, s *state, dir, host string, log *slog.Logger) (w engine.World, closing func(), err error) {
-	if err := errors.Join(checkWorld(f.world.place), f.world.access.check(f.world.place), f.rules()); err != nil {
+func (f *planStore) open(ctx context.Context, s state.Place, dir, host string, log *slog.Logger) (w engine.World, closing func(), err error) {
+	if err := f.world.Check(); err != nil {
 		return nil, nil, err
 	}
-	scheme, rest, _ := strings.Cut(f.world.place, ":")
-	if scheme == clusterScheme {
+	scheme, rest, _ := strings.Cut(f.world.Place, ":")
+	if scheme == store.Cluster {
 		w, err = f.cluster(ctx, host, log)
 	} else {
 		w, err = f.local(ctx, s, scheme, rest, dir)
@@ -84,14 +87,9 @@ func (f *planStore) counting(ctx context.Context, a *app, w engine.World, dir, h
 	return hosts.Without(w, t), nil
 }
 
-func (f *planStore) rules() error {
-	_, err := f.world.rules()
-	return err
-}
-
 // cluster connects to a store in etcd.
 func (f *planStore) cluster(ctx context.Context, host string, log *slog.Logger) (engine.World, error) {
-	w, err := f.world.access.connect(ctx, f.world.place, host, log)
+	w, err := f.world.Access.Connect(ctx, f.world.Place, host, log)
 	switch {
 	case w == nil:
 		return nil, err
@@ -105,10 +103,10 @@ func (f *planStore) cluster(ctx context.Context, host string, log *slog.Logger) 
 const patience = 5 * time.Second
 
 // local asks the daemon, or reads the file that it has left.
-func (f *planStore) local(ctx context.Context, s *state, scheme, rest, dir string) (engine.World, error) {
+func (f *planStore) local(ctx context.Context, s state.Place, scheme, rest, dir string) (engine.World, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	daemon := &store.Client{HTTP: (&remote{state: *s, socket: f.socket}).client().Transport()}
+	daemon := &controlstore.Client{HTTP: (&remote{state: stateFlags{s}, socket: f.socket}).client().Transport()}
 	_, err := daemon.List(ctx, hosts.Prefix, engine.ListOptions{Limit: 1})
 	none, absent := errors.AsType[*control.NoDaemonError](err)
 	switch {
@@ -123,7 +121,7 @@ func (f *planStore) local(ctx context.Context, s *state, scheme, rest, dir strin
 	}
 	path := rest
 	if path == "" && dir != "" {
-		path = filepath.Join(dir, worldFile)
+		path = filepath.Join(dir, store.File)
 	}
 	if path == "" {
 		return nil, nil

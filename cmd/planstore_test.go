@@ -12,10 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/daemon/state"
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
+	"github.com/reactivegraph/mgmt/internal/nstest"
 )
 
 // TestFindingQ2PlanReadsStore: a plan has the hosts of the store, as a run on it would. Where a process has the store, all that
@@ -81,7 +84,7 @@ use:
 
 // TestFindingQ2NoRights: who may not read the store gets a plan in which what depends on it is unknown, and the reason.
 func TestFindingQ2NoRights(t *testing.T) {
-	dir := openToUsers(t)
+	dir := nstest.OpenFolder(t)
 	file := filepath.Join(dir, "world.db")
 	w, err := bolt.Open(file, bolt.Options{})
 	if err == nil {
@@ -93,10 +96,10 @@ func TestFindingQ2NoRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weakly(t, func() {
+	nstest.AsUser(t, func() {
 		var said bytes.Buffer
-		f := &planStore{world: worldFlags{place: "bolt:" + file}, socket: socketFlag{path: filepath.Join(dir, "no.sock")}}
-		w, closing, err := f.open(t.Context(), &state{}, dir, "web1", slog.New(slog.NewTextHandler(&said, nil)))
+		f := &planStore{world: store.Config{Place: "bolt:" + file, Lease: store.DefaultLease}, socket: socketFlag{path: filepath.Join(dir, "no.sock")}}
+		w, closing, err := f.open(t.Context(), state.Place{}, dir, "web1", slog.New(slog.NewTextHandler(&said, nil)))
 		if err != nil {
 			t.Error(err)
 			return

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 )
@@ -31,22 +32,22 @@ func TestSocketPlaces(t *testing.T) {
 	if os.Geteuid() == 0 {
 		runtime, last = "/run/mgmt/mgmt.sock", "/var/lib/mgmt/mgmt.sock"
 	}
-	expect := func(f socketFlag, s state, want ...string) {
+	expect := func(f socketFlag, s state.Place, want ...string) {
 		t.Helper()
-		if got := f.places(&s); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := f.places(s); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("the places are %v, want %v", got, want)
 		}
 	}
 	t.Setenv("XDG_RUNTIME_DIR", "/xdg")
-	expect(socketFlag{}, state{}, runtime, last)
-	expect(socketFlag{"/s"}, state{prefix: "/p"}, "/s")
-	expect(socketFlag{}, state{prefix: "/p"}, "/p/mgmt.sock")
+	expect(socketFlag{}, state.Place{}, runtime, last)
+	expect(socketFlag{"/s"}, state.Place{Prefix: "/p"}, "/s")
+	expect(socketFlag{}, state.Place{Prefix: "/p"}, "/p/mgmt.sock")
 	t.Setenv("STATE_DIRECTORY", "/st")
-	expect(socketFlag{}, state{}, "/st/mgmt.sock")
+	expect(socketFlag{}, state.Place{}, "/st/mgmt.sock")
 	t.Setenv("RUNTIME_DIRECTORY", "/rt:/rt2")
-	expect(socketFlag{}, state{}, "/rt/mgmt.sock", "/st/mgmt.sock")
+	expect(socketFlag{}, state.Place{}, "/rt/mgmt.sock", "/st/mgmt.sock")
 	t.Setenv("MGMT_PREFIX", "/p")
-	expect(socketFlag{}, state{}, "/p/mgmt.sock")
+	expect(socketFlag{}, state.Place{}, "/p/mgmt.sock")
 }
 
 // TestNoSocket: where none can be made the run goes on and says so, unless it was
@@ -58,15 +59,15 @@ func TestNoSocket(t *testing.T) {
 	}
 	var log bytes.Buffer
 	logger := (&logFlags{format: choice{word: "json"}}).presenter(&app{err: &log})
-	l, err := (&socketFlag{}).listen(t.Context(), &state{prefix: filepath.Join(file, "below")}, logger.logger)
+	l, err := (&socketFlag{}).listen(t.Context(), state.Place{Prefix: filepath.Join(file, "below")}, logger.logger)
 	logger.close()
 	if l != nil || err != nil || !strings.Contains(log.String(), "there is no socket") {
 		t.Errorf("%v, %v, %s", l, err, log.String())
 	}
-	if l, err := (&socketFlag{filepath.Join(file, "s")}).listen(t.Context(), &state{}, logger.logger); l != nil || err == nil {
+	if l, err := (&socketFlag{filepath.Join(file, "s")}).listen(t.Context(), state.Place{}, logger.logger); l != nil || err == nil {
 		t.Errorf("a named one: %v, %v", l, err)
 	}
-	if l, err := (&socketFlag{}).listen(t.Context(), &state{temp: true}, logger.logger); l != nil || err != nil {
+	if l, err := (&socketFlag{}).listen(t.Context(), state.Place{Temporary: true}, logger.logger); l != nil || err != nil {
 		t.Errorf("for a while: %v, %v", l, err)
 	}
 	var none *desk

@@ -192,7 +192,7 @@ func readSource(a *app, path string, from gapi.Source) ([]byte, error) {
 	switch {
 	case errors.Is(err, gapi.ErrKernel):
 		err = fmt.Errorf("%s: %w", path, err)
-	case errors.Is(err, errTooLong):
+	case errors.Is(err, gapi.ErrTooLong):
 		err = fmt.Errorf("%s has more than %s", path, schema.Size(maxText))
 	}
 	return text, err

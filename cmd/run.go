@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/state"
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -28,7 +30,7 @@ import (
 type runFlags struct {
 	input   input
 	steps   transforms
-	state   state
+	state   stateFlags
 	log     logFlags
 	limits  limitFlags
 	metrics metricsFlags
@@ -167,25 +169,25 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	// These files say who this host is and whom it trusts. The guard must refuse them before one
 	// is read.
-	if err := a.judge(append(f.world.files(), f.input.identity, f.remote.cert, f.remote.key, f.remote.ca)...); err != nil {
+	if err := a.judge(append(f.world.Files(), f.input.identity, f.remote.cert, f.remote.key, f.remote.ca)...); err != nil {
 		return err
 	}
 	// The state folder is the first thing that is taken, since its lock keeps a second daemon
 	// away.
-	folder, err := f.state.open(a.source())
+	folder, err := f.state.Open(a.source())
 	if err != nil {
 		return err
 	}
-	defer folder.close()
+	defer folder.Close()
 	p := f.log.presenter(a)
 	defer p.close()
-	folder.tell(p.logger)
+	folder.Tell(p.logger)
 	// A store in etcd that is out of reach opens all the same: the last state goes on.
-	world, err := f.world.open(ctx, folder.dir, cmp.Or(a.folders.Hostname, hostname()), p.logger)
+	world, err := f.world.Open(ctx, folder.Dir, cmp.Or(a.folders.Hostname, hostname()), p.logger)
 	if err != nil {
 		return err
 	}
-	defer closeWorld(world, p.logger)
+	defer store.Close(world, p.logger)
 	status, err := openStatusFile(f.statusFile)
 	if err != nil {
 		return err
@@ -196,9 +198,9 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer exports.close()
-	secrets := newSealing(world, folder.dir, a.folders.Hostname, a.folders.Roles)
-	secrets.cert = f.world.access.cert
-	trust, err := openTrust(a, world, folder.dir, a.folders.Hostname, f.trusted, func() string { return secrets.recipient("") }, p.logger)
+	secrets := newSealing(world, folder.Dir, a.folders.Hostname, a.folders.Roles)
+	secrets.cert = f.world.Access.Cert
+	trust, err := openTrust(a, world, folder.Dir, a.folders.Hostname, f.trusted, func() string { return secrets.recipient("") }, p.logger)
 	if err != nil {
 		return err
 	}
@@ -222,7 +224,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 type openedRun struct {
 	front   gapi.Frontend
 	noop    mgmt.Noop
-	folder  *stateFolder
+	folder  *state.Folder
 	p       *presenter
 	world   engine.World
 	status  *statusFile
@@ -257,13 +259,13 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 		return y
 	}
 	sealed := func() string { return o.secrets.recipient(anew.input.Load().identity) }
-	signed := openDeploys(a, o.trust, folder.dir, deployed, sealed, p.logger)
-	stored := openObjects(o.nb, a.folders.Hostname, a.folders.Roles, f.world.accepted(a.tables().Kinds), o.secrets, folder.dir, p.logger)
+	signed := openDeploys(a, o.trust, folder.Dir, deployed, sealed, p.logger)
+	stored := openObjects(o.nb, a.folders.Hostname, a.folders.Roles, f.world.Accepted(a.tables().Kinds), o.secrets, folder.Dir, p.logger)
 	defer stored.close()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	opts.Noop, opts.State, opts.Reload = o.noop, folder.held(world, p.logger, end), f.reload
-	opts.World, opts.Lease, opts.Accept = mgmt.Share(hosts.Without(world, o.trust)), time.Duration(f.world.lease), f.world.accepts()
+	opts.Noop, opts.State, opts.Reload = o.noop, folder.Held(world, p.logger, end), f.reload
+	opts.World, opts.Lease, opts.Accept = mgmt.Share(hosts.Without(world, o.trust)), f.world.Lease, f.world.Accepts()
 	// Each of them tells the one inside it first, so the log has an event before the API and
 	// systemd do.
 	opts.Observer = trim.observe(o.desk.observe(o.exports.observe(svc.Observe(observer))))
@@ -312,7 +314,7 @@ type aides struct {
 	exports   *exports
 	objects   *objects
 	deploys   *deploys
-	folder    *stateFolder
+	folder    *state.Folder
 	reload    chan<- struct{} // has the graph read again
 }
 
@@ -327,7 +329,7 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 		ask(with.reload)
 	}})
 	defer stop()
-	dumper := dumperOf(e, with.folder.dir, p)
+	dumper := dumperOf(e, with.folder.Dir, p)
 	// The deferred calls end the companions in the reverse order, after the engine. Signals are
 	// heard until all of them have ended, so a second one counts meanwhile.
 	defer dumper.onQuit(ctx)()
@@ -340,7 +342,7 @@ func (f *runFlags) serve(ctx context.Context, a *app, e *mgmt.Engine, front gapi
 	// The line about the end comes after all others, and before the screen closes.
 	p.ended(context.Cause(ctx), e.Report())
 	p.close()
-	if lost, ok := errors.AsType[*lostError](context.Cause(ctx)); ok && err == nil {
+	if lost, ok := errors.AsType[*state.LostError](context.Cause(ctx)); ok && err == nil {
 		return lost
 	}
 	return err

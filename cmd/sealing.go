@@ -199,7 +199,7 @@ func (s *sealing) recipient(named string) string {
 
 // certificateOf returns the first certificate of a file, nil where it has none. The connection to the store tells of a faulty file.
 func certificateOf(path string) []byte {
-	text, err := readSmall(path)
+	text, err := gapi.ReadSmall(path)
 	block, _ := pem.Decode(text)
 	if path == "" || err != nil || block == nil {
 		return nil

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -109,7 +110,7 @@ var settings = &config.Table{
 		{Key: "prefix", Type: textType, Path: true, Group: "state", Example: "/var/lib/mgmt",
 			Doc: "the `folder` with the state (default $MGMT_PREFIX, $STATE_DIRECTORY, /var/lib/mgmt for root, else $XDG_STATE_HOME/mgmt)"},
 		{Key: "tmp_prefix", Type: switchType, Group: "state", Example: "true", Doc: "keep state in a temporary folder and remove it at the end"},
-		{Key: "world", Type: textType, Own: true, Default: defaultWorld, Example: "bolt", Check: checkWorld,
+		{Key: "world", Type: textType, Own: true, Default: store.DefaultPlace, Example: "bolt", Check: store.CheckPlace,
 			Doc: "the `store` that resources and hosts share: bolt[:FILE], by default a file in the state folder that is made at the first use, memory, or etcd://HOST:PORT[,HOST:PORT...][/PREFIX]"},
 		{Key: "cert", Type: textType, Path: true, Own: true, Example: "/etc/mgmt/host.pem",
 			Doc: "of a store in etcd: the `file` with the certificate that shows who this host is"},
@@ -121,7 +122,7 @@ var settings = &config.Table{
 			Doc: "of a store in etcd: the `name` of the user, where no certificate shows it"},
 		{Key: "password_file", Type: textType, Path: true, Own: true, Example: "/run/credentials/mgmt.service/store",
 			Doc: "of a store in etcd: the `file` with the password of --user"},
-		{Key: "lease", Type: durationType, Default: defaultLease, Example: "15s", Check: checkLease,
+		{Key: "lease", Type: durationType, Default: store.DefaultLease.String(), Example: "15s", Check: checkLease,
 			Doc: "how long the store keeps the record, the schedules and the semaphores of this host after it has died"},
 		{Key: "accept", Type: listType, Example: "[host, file=/etc/motd.d/]", Check: checkAccept,
 			Doc: "the `kinds` of the resources that may come from other hosts, by collect, as objects of a store in etcd, and by api_writers: KIND for any place, KIND=PATTERN for those whose identity fits, KIND.FIELD for a parameter that the kind does not lend, KIND.* for all (default " + strings.Join(lend.Default, ", ") + ")"},

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/world/kept"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -28,22 +29,17 @@ type objects struct {
 	log  *slog.Logger
 }
 
-// keptFile is the file of the state folder with the objects that this host has read last from a store of several hosts.
-// Only a start without the store reads it.
-// It has whole revisions, and nothing in it is in the clear that is encrypted in the store.
-const keptFile = "objects.json"
-
 // openObjects returns the objects of a store as declarations. nb is that of the API: this host's graph is made of the same models.
 // accept says which objects this host takes over; nil for all. dir is the state folder; "" is none.
 func openObjects(nb *model.NB, host string, roles []string, accept func(*gapi.Declaration) error, s *sealing, dir string, log *slog.Logger) *objects {
 	o := &objects{host: cmp.Or(host, hostname()), seal: s, log: log}
 	w := nb.World()
-	if c, ok := w.(*cluster); ok {
+	if c, ok := w.(*store.Clustered); ok {
 		path := ""
 		if dir != "" {
-			path = filepath.Join(dir, keptFile)
+			path = filepath.Join(dir, store.KeptFile)
 		}
-		o.kept = kept.New(w, kept.Options{Path: path, Prefix: model.Records, Away: c.away, Log: log})
+		o.kept = kept.New(w, kept.Options{Path: path, Prefix: model.Records, Away: c.Away, Log: log})
 		w, nb = o.kept, nb.Over(o.kept)
 	}
 	// A store that is made at its first use must not be made by the reading of objects.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -197,7 +198,7 @@ func (t *trust) follow(ctx context.Context) {
 
 // older reports whether hosts or deploys are in the store: then an older mgmt has used it, or the operator has still to sign for it.
 func (t *trust) older(ctx context.Context) bool {
-	if _, shared := t.world.(*cluster); shared {
+	if _, shared := t.world.(*store.Clustered); shared {
 		return true
 	}
 	for _, prefix := range []string{deploy.RolloutPrefix(), deploy.Reports()} {

@@ -150,8 +150,8 @@ func (s Source) ReadRegular(ctx context.Context, path string, most int64, tooBig
 // ReadBounded reads all of a file that may have so many bytes. The error of a larger one begins with a text of
 // the caller, as in: too big: a catalog.
 func ReadBounded(r io.Reader, most int64, tooBig string) ([]byte, error) {
-	src, err := io.ReadAll(io.LimitReader(r, most+1))
-	if err == nil && int64(len(src)) > most {
+	src, err := ReadMost(r, most)
+	if errors.Is(err, ErrTooLong) {
 		err = fmt.Errorf("%s may have %d bytes", tooBig, most)
 	}
 	return src, err

@@ -1,4 +1,4 @@
-package cmd
+package state
 
 import (
 	"errors"
@@ -25,10 +25,10 @@ func lockState(dir string) (*os.File, error) {
 	path := filepath.Join(dir, lockName)
 	// O_NOFOLLOW: another user may have put a link in a folder that others can write.
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
-	if denied(err) {
+	if Denied(err) {
 		// flock(2) needs no right to write, so the lock holds on a read-only file system, too.
 		f, err = os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW, 0)
-		if denied(err) || errors.Is(err, fs.ErrNotExist) {
+		if Denied(err) || errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
 	}

@@ -1,4 +1,4 @@
-package cmd
+package state
 
 import (
 	"bytes"
@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/internal/nstest"
 )
 
 // TestStatePath: the first that is set counts, and asking makes nothing.
@@ -29,49 +30,49 @@ func TestStatePath(t *testing.T) {
 	if os.Geteuid() == 0 {
 		last = "/var/lib/mgmt"
 	}
-	expect := func(s state, want string) {
+	expect := func(s Place, want string) {
 		t.Helper()
-		if got, err := s.path(); err != nil || got != want {
+		if got, err := s.Path(); err != nil || got != want {
 			t.Errorf("the folder is %s, %v, want %s", got, err, want)
 		}
 	}
-	expect(state{}, last)
+	expect(Place{}, last)
 	t.Setenv("STATE_DIRECTORY", filepath.Join(home, "systemd"))
-	expect(state{}, filepath.Join(home, "systemd"))
+	expect(Place{}, filepath.Join(home, "systemd"))
 	t.Setenv("MGMT_PREFIX", filepath.Join(home, "mine"))
-	expect(state{}, filepath.Join(home, "mine"))
-	expect(state{prefix: filepath.Join(home, "flag")}, filepath.Join(home, "flag"))
+	expect(Place{}, filepath.Join(home, "mine"))
+	expect(Place{Prefix: filepath.Join(home, "flag")}, filepath.Join(home, "flag"))
 	if entries, _ := os.ReadDir(home); len(entries) != 0 {
 		t.Errorf("a folder was made: %v", entries)
 	}
 }
 
 // opened opens a state folder, and closes it at the end of the test.
-func opened(t *testing.T, s state) *stateFolder {
+func opened(t *testing.T, s Place) *Folder {
 	t.Helper()
-	f, err := s.open(gapi.Source{})
+	f, err := s.Open(gapi.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(f.close)
+	t.Cleanup(f.Close)
 	return f
 }
 
 // said returns what a folder has told.
-func said(f *stateFolder) string {
+func said(f *Folder) string {
 	var buf bytes.Buffer
-	f.tell(slog.New(slog.NewTextHandler(&buf, nil)))
+	f.Tell(slog.New(slog.NewTextHandler(&buf, nil)))
 	return buf.String()
 }
 
 func TestStateFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a/b")
-	f := opened(t, state{prefix: dir})
+	f := opened(t, Place{Prefix: dir})
 	info, err := os.Stat(dir)
-	if err != nil || info.Mode().Perm() != 0o700 || f.dir != dir || f.lock == nil || said(f) != "" {
+	if err != nil || info.Mode().Perm() != 0o700 || f.Dir != dir || f.lock == nil || said(f) != "" {
 		t.Errorf("%+v, %v, %v; said %q", f, info, err, said(f))
 	}
-	if f := opened(t, state{temp: true}); f.dir != "" || f.lock != nil || said(f) != "" {
+	if f := opened(t, Place{Temporary: true}); f.Dir != "" || f.lock != nil || said(f) != "" {
 		t.Errorf("a temporary one: %+v, said %q", f, said(f))
 	}
 }
@@ -98,9 +99,9 @@ func TestStateFolderRefused(t *testing.T) {
 		"ours":      "",
 		"new\x00er": "invalid argument",
 	} {
-		f, err := (&state{prefix: filepath.Join(dir, name)}).open(gapi.Source{})
+		f, err := (&Place{Prefix: filepath.Join(dir, name)}).Open(gapi.Source{})
 		if want == "" && err == nil {
-			f.close()
+			f.Close()
 		} else if err == nil || want == "" || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -119,16 +120,16 @@ func TestStateFolderOfOthers(t *testing.T) {
 	if err := os.Chown(dir, 4242, 4242); err != nil {
 		t.Fatal(err)
 	}
-	f := opened(t, state{prefix: dir})
-	if text := said(f); f.dir != dir || !strings.Contains(text, "belongs to another user") || !strings.Contains(text, "uid=4242") {
+	f := opened(t, Place{Prefix: dir})
+	if text := said(f); f.Dir != dir || !strings.Contains(text, "belongs to another user") || !strings.Contains(text, "uid=4242") {
 		t.Errorf("%+v, said %q", f, text)
 	}
 }
 
 // TestStateFolderNowhere: a file system that takes no folders at all is the machine's doing too.
 func TestStateFolderNowhere(t *testing.T) {
-	f := opened(t, state{prefix: "/proc/mgmt-no-such-folder"})
-	if text := said(f); f.dir != "" || f.lock != nil || strings.Count(text, "THERE IS NO STATE FOLDER") != 1 {
+	f := opened(t, Place{Prefix: "/proc/mgmt-no-such-folder"})
+	if text := said(f); f.Dir != "" || f.lock != nil || strings.Count(text, "THERE IS NO STATE FOLDER") != 1 {
 		t.Errorf("%+v, said %q", f, text)
 	}
 }
@@ -136,67 +137,36 @@ func TestStateFolderNowhere(t *testing.T) {
 // TestDenied: what the machine does not let us do is no mistake in a name.
 func TestDenied(t *testing.T) {
 	for _, err := range []error{unix.EACCES, unix.EPERM, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.ESTALE, unix.ENOTCONN} {
-		if !denied(&fs.PathError{Op: "mkdir", Path: "/x", Err: err}) {
+		if !Denied(&fs.PathError{Op: "mkdir", Path: "/x", Err: err}) {
 			t.Errorf("%v is a mistake", err)
 		}
 	}
 	for _, err := range []error{nil, unix.ENOTDIR, unix.ENAMETOOLONG, unix.EINVAL, unix.ELOOP, unix.ENOENT} {
-		if denied(err) {
+		if Denied(err) {
 			t.Errorf("%v is the machine's", err)
 		}
 	}
 }
 
-// weakly runs f on a thread that has no more rights to files than any user.
-func weakly(t *testing.T, f func()) {
-	t.Helper()
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with this
-		if os.Geteuid() == 0 {
-			_ = unix.Setfsuid(4242)
-			if uid, err := unix.SetfsuidRetUid(-1); err != nil || uid != 4242 {
-				done <- fmt.Errorf("the user for files is %d: %w", uid, err)
-				return
-			}
-		}
-		f()
-		done <- nil
-	}()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-}
-
-// openToUsers returns a folder for a test that every user may look into.
-func openToUsers(t *testing.T) string {
-	t.Helper()
-	dir := t.TempDir()
-	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
 // TestStateFolderUnwritable: where a folder can't be made, a temporary one has to
 // do; one that is there but can't be written is used as far as that goes.
 func TestStateFolderUnwritable(t *testing.T) {
-	parent := openToUsers(t)
+	parent := nstest.OpenFolder(t)
 	there := filepath.Join(parent, "there")
 	if err := errors.Join(os.Mkdir(there, 0o555), os.Chmod(parent, 0o555)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(parent, 0o700) })
-	weakly(t, func() {
-		f, err := (&state{prefix: filepath.Join(parent, "missing/deep")}).open(gapi.Source{})
+	nstest.AsUser(t, func() {
+		f, err := (&Place{Prefix: filepath.Join(parent, "missing/deep")}).Open(gapi.Source{})
 		if err != nil {
 			t.Error(err)
-		} else if text := said(f); f.dir != "" || strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "THERE IS NO STATE FOLDER") ||
+		} else if text := said(f); f.Dir != "" || strings.Count(text, "level=WARN") != 1 || !strings.Contains(text, "THERE IS NO STATE FOLDER") ||
 			!strings.Contains(text, "permission denied") {
 			t.Errorf("%+v, said %q", f, text)
 		}
-		f, err = (&state{prefix: there}).open(gapi.Source{})
-		if err != nil || f.dir != there || f.lock != nil || f.lost != nil {
+		f, err = (&Place{Prefix: there}).Open(gapi.Source{})
+		if err != nil || f.Dir != there || f.lock != nil || f.lost != nil {
 			t.Errorf("%+v, %v", f, err)
 		}
 	})
@@ -260,7 +230,7 @@ func TestLockOfTheDead(t *testing.T) {
 
 // TestLockWithoutWriting: a lock that can only be read keeps others out too.
 func TestLockWithoutWriting(t *testing.T) {
-	dir := openToUsers(t)
+	dir := nstest.OpenFolder(t)
 	held, err := lockState(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -270,7 +240,7 @@ func TestLockWithoutWriting(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.Chmod(dir, 0o700) })
-	weakly(t, func() {
+	nstest.AsUser(t, func() {
 		if f, err := lockState(dir); err == nil || !strings.Contains(err.Error(), "another mgmt") {
 			t.Errorf("locked twice: %v, %v", f, err)
 		}
@@ -306,15 +276,15 @@ func TestLockOnAFullDisk(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "more"), []byte("x"), 0o600); !errors.Is(err, unix.ENOSPC) {
 			t.Errorf("the disk is not full: %v", err)
 		}
-		f, err := (&state{prefix: dir}).open(gapi.Source{})
-		if err != nil || f.lock == nil || f.dir != dir {
+		f, err := (&Place{Prefix: dir}).Open(gapi.Source{})
+		if err != nil || f.lock == nil || f.Dir != dir {
 			t.Errorf("%+v, %v", f, err)
 			return
 		}
 		if _, err := lockState(dir); err == nil || !strings.Contains(err.Error(), "another mgmt runs with") {
 			t.Errorf("locked twice: %v", err)
 		}
-		f.close()
+		f.Close()
 	}()
 	if may, ok := <-done; ok && !may {
 		if os.Getenv("CI") == "true" {
@@ -330,7 +300,7 @@ func TestStateFolderThatLeadsNowhere(t *testing.T) {
 	if err := os.Symlink(filepath.Join(filepath.Dir(dir), "nowhere"), dir); err != nil {
 		t.Fatal(err)
 	}
-	_, err := (&state{prefix: dir}).open(gapi.Source{})
+	_, err := (&Place{Prefix: dir}).Open(gapi.Source{})
 	if err == nil || !strings.Contains(err.Error(), dir+" is a link that leads nowhere") {
 		t.Errorf("the error is %v", err)
 	}
