@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/lend"
@@ -68,15 +69,15 @@ func (f *listenFlags) mayWrite(p httpd.Peer) bool {
 
 // serveObjects answers other machines until the context ends, and then closes the listener. They reach the objects, and no other
 // question or order of the control socket. by refuses the certificates of removed hosts, and has their connections cut; nil for none.
-func (f *listenFlags) serveObjects(ctx context.Context, l *httpd.TLS, nb *model.NB, known func(context.Context, string) bool, by *trust, log *slog.Logger) error {
+func (f *listenFlags) serveObjects(ctx context.Context, l *httpd.TLS, nb *model.NB, known func(context.Context, string) bool, by *trust.Operators, log *slog.Logger) error {
 	// The frame and its routes refer to each other, so the routes get a function that returns the
 	// frame.
 	s := &httpd.Server{Logger: log}
 	o := api.Options{NB: nb, MayWrite: f.mayWrite, Known: known}
 	if by != nil {
-		o.Removed = by.removed
-		s.Admit = by.admit
-		defer by.onList(s.Recheck)()
+		o.Removed = by.RemovedHosts
+		s.Admit = by.Admit
+		defer by.OnList(s.Recheck)()
 	}
 	routes := api.New(o, func() *httpd.Server { return s }).Routes()
 	info := api.Describe(httpd.Info{Title: "The objects of a daemon", Version: "1"}, nb.Registry())

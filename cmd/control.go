@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/httpd"
@@ -134,7 +135,7 @@ type desk struct {
 	opt     control.Options
 	remote  *httpd.TLS // for other machines; nil for none
 	to      *listenFlags
-	trust   *trust                       // refuses callers from other machines
+	trust   *trust.Operators             // refuses callers from other machines
 	foreign *model.NB                    // the objects as clients of other machines may write them
 	running *atomic.Pointer[mgmt.Engine] // nil before the run
 }

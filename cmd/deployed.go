@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -10,18 +9,15 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
-	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/deployed"
 	"github.com/reactivegraph/mgmt/gapi/merge"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
-
-// deploysFolder is the folder of the state folder with the deploys in effect.
-const deploysFolder = "deploys"
 
 // deploys are the deploys of this host: a frontend for each of its topics, and the report about them.
 // The store is used from the start on, so that an operator sees which hosts there are.
@@ -30,28 +26,28 @@ type deploys struct {
 	// Empty where this host takes no deploys. Then renew and start do nothing, and with adds nothing.
 	fronts   []*deployed.Frontend
 	reporter deployed.Reporter
-	trust    *trust
+	trust    *trust.Operators
 }
 
 // openDeploys makes the frontends of the topics.
 // sealed returns the recipient of this host. limits returns the bounds of the graphs, for each reading of the topics anew.
 // The frontends begin with the deploys in dir where the store is away. An empty dir keeps nothing
 // over a restart.
-func openDeploys(a *app, t *trust, dir string, limits func() yaml.Options, sealed func() string, log *slog.Logger) *deploys {
+func openDeploys(a *app, t *trust.Operators, dir string, limits func() yaml.Options, sealed func() string, log *slog.Logger) *deploys {
 	d := &deploys{trust: t}
-	if len(t.trusted()) == 0 {
+	if len(t.Trusted()) == 0 {
 		return d
 	}
 	if dir != "" {
-		dir = filepath.Join(dir, deploysFolder)
+		dir = filepath.Join(dir, trust.Folder)
 	}
-	for _, topic := range hosts.Topics(t.host, a.folders.Roles) {
+	for _, topic := range hosts.Topics(t.Host(), a.folders.Roles) {
 		d.fronts = append(d.fronts, deployed.New(deployed.Options{
-			World: t.world, Host: t.host, Topic: topic, Dir: dir, Trusted: t.trusted, Pin: t.pin,
-			Open: func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, t.world, limits(), env) },
+			World: t.World(), Host: t.Host(), Topic: topic, Dir: dir, Trusted: t.Trusted, Pin: t.Pin(),
+			Open: func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, t.World(), limits(), env) },
 		}))
 	}
-	d.reporter = deployed.Reporter{World: t.world, Host: t.host, Fronts: d.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: log}
+	d.reporter = deployed.Reporter{World: t.World(), Host: t.Host(), Fronts: d.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: log}
 	// Init comes before Run, since renew may call Touch before the engine has begun.
 	d.reporter.Init()
 	return d
@@ -61,43 +57,11 @@ func openDeploys(a *app, t *trust, dir string, limits func() yaml.Options, seale
 // error the keys stay as they were. A host without any key at its start takes no deploys before a restart.
 // It runs before each reload. Its error refuses the reload, and the graph stays as it is.
 func (d *deploys) renew() error {
-	if err := d.trust.renew(); err != nil || len(d.fronts) == 0 {
+	if err := d.trust.Renew(); err != nil || len(d.fronts) == 0 {
 		return err
 	}
 	d.reporter.Touch()
 	return nil
-}
-
-// trustedKeys reads the files of the setting trusted_keys.
-// All files with a fault are named at once: a host that trusts less than it should takes no deploy, and says so late.
-func trustedKeys(from gapi.Source, files []string) ([]deploy.Public, error) {
-	return keysOf("trusted_keys", from, files)
-}
-
-// keysOf reads files with public keys. As root, a file that others can write is refused.
-// The name is that of the setting or flag, for errors.
-func keysOf(name string, from gapi.Source, files []string) (keys []deploy.Public, err error) {
-	var errs []error
-	for _, path := range files {
-		more, err := publicKeys(from, path)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %s: %w", name, path, safepath.WithoutPath(err)))
-		}
-		keys = append(keys, more...)
-	}
-	return keys, errors.Join(errs...)
-}
-
-// maxPublic bounds a file with public keys, in bytes.
-const maxPublic = 1 << 20
-
-// publicKeys reads the keys in one file. A pipe or a device in its place is refused, and so is a file beyond the bound.
-func publicKeys(from gapi.Source, path string) ([]deploy.Public, error) {
-	text, err := from.ReadRegular(context.Background(), path, maxPublic, "too big: a file with keys")
-	if err != nil {
-		return nil, err
-	}
-	return deploy.ReadPublic(text)
 }
 
 // openView shows the store to the graphs of bundles: the other hosts, and the choices of schedules.
@@ -153,7 +117,7 @@ func (d *deploys) with(front gapi.Frontend) gapi.Frontend {
 // It has two goroutines. The returned function ends both and waits for them; a last report may be
 // missing then.
 func (d *deploys) start(ctx context.Context, e *mgmt.Engine) (end func()) {
-	follow := d.trust.start(ctx)
+	follow := d.trust.Start(ctx)
 	if len(d.fronts) == 0 {
 		return follow
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -46,14 +47,14 @@ func TestRenewTrustedKeys(t *testing.T) {
 	}
 	write(texts[0])
 	log := slog.New(slog.DiscardHandler)
-	by, err := openTrust(&app{trustOthers: true}, w, "", "h1", []string{path}, nil, log)
+	by, err := trust.Open(trust.Options{World: w, Host: "h1", Files: []string{path}, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	d := openDeploys(&app{trustOthers: true}, by, "", func() yaml.Options { return yaml.Options{} }, nil, log)
 	trusts := func(want ...deploy.Public) {
 		t.Helper()
-		got := by.trusted()
+		got := by.Trusted()
 		if len(got) != len(want) || got[len(got)-1].ID != want[len(want)-1].ID {
 			t.Errorf("%v are trusted, not %v", got, want)
 		}
@@ -132,31 +133,6 @@ func TestDeploySeesTheStore(t *testing.T) {
 			t.Errorf("%s: %v: %s", name, err, &out)
 		}
 	}
-}
-
-// TestFindingH9ListIsFollowed: each record of the store has the certificates of open connections judged again.
-func TestFindingH9ListIsFollowed(t *testing.T) {
-	w := memory.New()
-	defer w.Close()
-	key, err := deploy.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keys := []deploy.Public{key.Public()}
-	by := &trust{world: w, host: "h1", log: slog.New(slog.DiscardHandler)}
-	by.keys.Store(&keys)
-	by.pin = deploy.OpenPin(deploy.PinOptions{Host: "h1", Trusted: by.trusted})
-	asked := make(chan struct{}, 100)
-	defer by.onList(func() { asked <- struct{}{} })()
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: deploy.StoreKey(), Value: []byte("{}")}}); err != nil {
-		t.Fatal(err)
-	}
-	defer by.start(t.Context())()
-	await.Of(t, "a look at the connections", asked)
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: deploy.StoreKey(), Value: []byte("[]")}}); err != nil {
-		t.Fatal(err)
-	}
-	await.Of(t, "a look after the second record", asked)
 }
 
 // TestFindingH6MigrateAgain: what a host says of itself is taken over where the operator has looked at it, or where the store is that of an older mgmt. A

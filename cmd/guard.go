@@ -15,7 +15,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -106,14 +105,6 @@ func readPair(certFile, keyFile string) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(cert, key)
-}
-
-// loadIdentity reads the identity in a file.
-func loadIdentity(path string) (seal.Identity, error) {
-	if err := gapi.Answers(path); err != nil {
-		return seal.Identity{}, err
-	}
-	return seal.Load(path)
 }
 
 // readKey reads the private key in a file.

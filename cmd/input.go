@@ -15,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
@@ -278,22 +278,9 @@ func (i *input) secrets(o *yaml.Options) {
 		o.Program = secretsOf
 	}
 	if i.identity != "" && i.unseal == nil {
-		i.unseal = unsealBy(i.identity)
+		i.unseal = trust.UnsealBy(i.identity)
 	}
 	o.Unseal = i.unseal
-}
-
-// unsealBy returns a function that decrypts by the identity in a file. It reads the file at the first secret, and again after a
-// failure: the key may come later than the daemon. The function is callable from any goroutine.
-func unsealBy(path string) func(text string) (string, error) {
-	identity := keepGood(func() (seal.Identity, error) { return loadIdentity(path) })
-	return func(text string) (string, error) {
-		id, err := identity()
-		if err != nil {
-			return "", err
-		}
-		return id.Unseal(text)
-	}
 }
 
 // varPrefix begins the names of the environment variables that set variables of the graph.

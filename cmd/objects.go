@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
@@ -21,11 +22,11 @@ import (
 // The caller owns the World. The kinds are those of the program at the moment of a question, so a kind that comes later
 // is a table, too. Records name the host that has written them; an empty name is that of this machine. Each change is admitted
 // against the graph of the engine that runs, nil where none does yet. Where running itself is nil, the objects are of other hosts.
-func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) *model.NB {
+func (a *app) objectsOf(w engine.World, host string, s *trust.Secrets, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) *model.NB {
 	tables := a.tables()
 	admission := &native.Admission{Kinds: tables.Kinds, Topics: []string{}}
 	if running != nil {
-		admission.Topics = topics(cmp.Or(host, hostname()), a.folders.Roles)
+		admission.Topics = trust.Topics(cmp.Or(host, hostname()), a.folders.Roles)
 	}
 	// Only objects of this host's topics are judged by the graph. Without an engine there are no
 	// such topics, so running is not nil where this is called.
@@ -47,7 +48,7 @@ func (a *app) objectsOf(w engine.World, host string, s *sealing, running *atomic
 		return err
 	}
 	o := model.Options{Origin: originOf(host), Admit: admission.Admit, Log: log}
-	s.set(&o)
+	s.Fill(&o)
 	admission.Sealed = o.Sealed
 	return model.Open(w, tables, o)
 }

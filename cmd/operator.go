@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -66,7 +67,7 @@ func (f *signing) key() (deploy.Key, error) {
 
 // keys returns the key that signs, with all keys whose signatures count.
 func (f *signing) keys() (key deploy.Key, list []deploy.Public, err error) {
-	if list, err = keysOf("--trust", f.app.source(), f.trust); err != nil {
+	if list, err = trust.ReadKeys("--trust", f.app.source(), f.trust); err != nil {
 		return key, nil, err
 	}
 	if key, err = f.key(); err != nil {
@@ -78,7 +79,7 @@ func (f *signing) keys() (key deploy.Key, list []deploy.Public, err error) {
 // known returns the keys whose signatures count for a verb that signs nothing: those of --trust, and the public half of the operator's own key.
 // There are none where neither is given.
 func (f *signing) known() (list []deploy.Public, err error) {
-	if list, err = keysOf("--trust", f.app.source(), f.trust); err != nil {
+	if list, err = trust.ReadKeys("--trust", f.app.source(), f.trust); err != nil {
 		return nil, err
 	}
 	if key, err := f.key(); err == nil {
@@ -88,7 +89,7 @@ func (f *signing) known() (list []deploy.Public, err error) {
 	if err != nil {
 		return list, nil // a service has no folder of its own
 	}
-	own, err := publicKeys(f.app.source(), path+".pub")
+	own, err := trust.KeysIn(f.app.source(), path+".pub")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s.pub: %w", path, err)
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	controlstore "github.com/reactivegraph/mgmt/engine/control/store"
-	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
@@ -71,20 +71,17 @@ func (f *planStore) open(ctx context.Context, s state.Place, dir, host string, l
 // counting returns the store without what is of removed hosts, as the daemon has it: by the newer one of the lists that the store has now, and
 // that the daemon has noted in the state folder dir. The World is nil where w is.
 func (f *planStore) counting(ctx context.Context, a *app, w engine.World, dir, host string, log *slog.Logger) (engine.World, error) {
-	keys, err := trustedKeys(a.source(), f.trusted)
-	if err != nil || w == nil || len(keys) == 0 {
+	if w == nil {
+		return nil, nil
+	}
+	by, err := trust.Guest(ctx, trust.Options{World: w, Host: host, Dir: dir, Files: f.trusted, From: a.source(), Log: log})
+	if by == nil {
 		return w, err
 	}
-	o := deploy.PinOptions{Host: host, Guest: true, Trusted: func() []deploy.Public { return keys }}
-	if dir != "" {
-		o.Path = filepath.Join(dir, deploysFolder, pinFile)
-	}
-	t := &trust{world: w, host: host, pin: deploy.OpenPin(o), log: log}
-	err = t.pin.Meet(ctx, w)
 	if _, told := errors.AsType[*engine.UnreadError](err); err != nil && !told {
 		log.Warn("the record of the store does not count", "error", err)
 	}
-	return hosts.Without(w, t), nil
+	return hosts.Without(w, by), nil
 }
 
 // cluster connects to a store in etcd.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -116,7 +117,7 @@ func TestFindingQ2NoRights(t *testing.T) {
 // before. An older list that somebody has put back into the store does not count either. A plan notes nothing in the state folder.
 func TestFindingH9Plan(t *testing.T) {
 	b := newBoard(t)
-	file, pin := filepath.Join(b.dir, "world.db"), filepath.Join(b.dir, "state", deploysFolder, pinFile)
+	file, pin := filepath.Join(b.dir, "world.db"), trust.PinFile(filepath.Join(b.dir, "state"))
 	key, err := deploy.NewKey()
 	if err == nil {
 		err = deploy.WritePublic(filepath.Join(b.dir, "key.pub"), key.Public())

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -198,13 +199,16 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	defer exports.close()
-	secrets := newSealing(world, folder.Dir, a.folders.Hostname, a.folders.Roles)
-	secrets.cert = f.world.Access.Cert
-	trust, err := openTrust(a, world, folder.Dir, a.folders.Hostname, f.trusted, func() string { return secrets.recipient("") }, p.logger)
+	host := cmp.Or(a.folders.Hostname, hostname())
+	secrets := trust.NewSecrets(world, folder.Dir, host, a.folders.Roles, f.world.Access.Cert)
+	by, err := trust.Open(trust.Options{
+		World: world, Host: host, Dir: folder.Dir, Files: f.trusted, From: a.source(), Log: p.logger,
+		Recipient: func() string { return secrets.Recipient("") },
+	})
 	if err != nil {
 		return err
 	}
-	secrets.readers = trust.readers
+	secrets.Readers = by.Readers
 	// The objects and the API are made before the engine, and find it here once it runs.
 	var running atomic.Pointer[mgmt.Engine]
 	nb := a.objectsOf(world, a.folders.Hostname, secrets, &running, p.logger)
@@ -214,9 +218,9 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	defer desk.close()
 	if desk != nil {
-		desk.trust, desk.opt.Removed = trust, trust.removed
+		desk.trust, desk.opt.Removed = by, by.RemovedHosts
 	}
-	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, trust, nb})
+	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, by, nb})
 }
 
 // openedRun has the things that a run opens first, and closes last.
@@ -230,8 +234,8 @@ type openedRun struct {
 	status  *statusFile
 	exports *exports
 	desk    *desk
-	secrets *sealing
-	trust   *trust
+	secrets *trust.Secrets
+	trust   *trust.Operators
 	nb      *model.NB // of the objects in world
 }
 
@@ -255,10 +259,10 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	f.input.secrets(&yaml.Options{}) // also where the graph is not in YAML
 	deployed := func() yaml.Options {
 		y := anew.limits()
-		y.Unseal = o.secrets.decrypts(func() func(string) (string, error) { return anew.input.Load().unseal })
+		y.Unseal = o.secrets.Decrypts(func() func(string) (string, error) { return anew.input.Load().unseal })
 		return y
 	}
-	sealed := func() string { return o.secrets.recipient(anew.input.Load().identity) }
+	sealed := func() string { return o.secrets.Recipient(anew.input.Load().identity) }
 	signed := openDeploys(a, o.trust, folder.Dir, deployed, sealed, p.logger)
 	stored := openObjects(o.nb, a.folders.Hostname, a.folders.Roles, f.world.Accepted(a.tables().Kinds), o.secrets, folder.Dir, p.logger)
 	defer stored.close()

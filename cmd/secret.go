@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -113,7 +114,7 @@ with a slash between them: db/password.`,
 			if n == nil || n.Kind != schema.NodeString {
 				return fmt.Errorf("%s has no secret %q; mgmt secret list shows its keys", args[0], args[1])
 			}
-			id, err := loadIdentity(identity)
+			id, err := trust.LoadIdentity(identity)
 			if err != nil {
 				return err
 			}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -188,11 +189,11 @@ func inFile(path string, err error) error {
 // identityOf returns a function that decrypts sealed texts, and returns other texts as they are. It reads the identity
 // for its first sealed text, since a new file has none. A failed reading is tried again at the next text.
 func identityOf(path string) func(string) (string, error) {
-	load := keepGood(func() (seal.Identity, error) {
+	load := trust.KeepGood(func() (seal.Identity, error) {
 		if path == "" {
 			return seal.Identity{}, errors.New("an encrypted value needs an identity: name its file with --identity")
 		}
-		return loadIdentity(path)
+		return trust.LoadIdentity(path)
 	})
 	return func(text string) (string, error) {
 		if !seal.Is(text) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/store"
+	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/world/kept"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -24,14 +25,14 @@ type objects struct {
 	// host is the name of this host in the topics and in the statuses.
 	host string
 	used <-chan struct{} // closed when the store is in use; nil for a store that is
-	seal *sealing
+	seal *trust.Secrets
 	kept *kept.World // of a store of several hosts; nil for another one
 	log  *slog.Logger
 }
 
 // openObjects returns the objects of a store as declarations. nb is that of the API: this host's graph is made of the same models.
 // accept says which objects this host takes over; nil for all. dir is the state folder; "" is none.
-func openObjects(nb *model.NB, host string, roles []string, accept func(*gapi.Declaration) error, s *sealing, dir string, log *slog.Logger) *objects {
+func openObjects(nb *model.NB, host string, roles []string, accept func(*gapi.Declaration) error, s *trust.Secrets, dir string, log *slog.Logger) *objects {
 	o := &objects{host: cmp.Or(host, hostname()), seal: s, log: log}
 	w := nb.World()
 	if c, ok := w.(*store.Clustered); ok {
@@ -46,7 +47,7 @@ func openObjects(nb *model.NB, host string, roles []string, accept func(*gapi.De
 	if late, ok := w.(interface{ Used() <-chan struct{} }); ok {
 		o.used = late.Used()
 	}
-	o.front = native.New(nb, native.Options{Topics: topics(o.host, roles), Used: o.used, Declare: s.declare, Accept: accept})
+	o.front = native.New(nb, native.Options{Topics: trust.Topics(o.host, roles), Used: o.used, Declare: s.Declare, Accept: accept})
 	return o
 }
 
@@ -55,15 +56,6 @@ func openObjects(nb *model.NB, host string, roles []string, accept func(*gapi.De
 func hostname() string {
 	name, _ := os.Hostname()
 	return name
-}
-
-// topics returns the topics that a host reads: its own, those of its roles, and those for all.
-func topics(host string, roles []string) []string {
-	list := []string{"", "all", "host:" + host}
-	for _, role := range roles {
-		list = append(list, "group:"+role)
-	}
-	return list
 }
 
 // with adds the objects to a frontend.
@@ -82,7 +74,7 @@ func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 				return
 			}
 		}
-		wg.Go(func() { o.seal.publish(ctx, o.log) })
+		wg.Go(func() { o.seal.Publish(ctx, o.log) })
 		w := native.NewWriter(o.front, o.host, &stateTeller{e}, nil, o.log)
 		wg.Go(func() { w.Run(ctx) })
 		// The loop ends with ctx or with the run. An event that was missed makes all states

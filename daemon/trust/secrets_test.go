@@ -1,4 +1,4 @@
-package cmd
+package trust
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func TestFindingQ10LostKey(t *testing.T) {
 	w := memory.New()
 	t.Cleanup(func() { _ = w.Close() })
 	dir := filepath.Join(t.TempDir(), "state")
-	first, err := newSealing(w, dir, "web1", nil).identity()
+	first, err := NewSecrets(w, dir, "web1", nil, "").identity()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,24 +45,24 @@ func TestFindingQ10LostKey(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newSealing(awayWorld{w}, dir, "web1", nil).identity(); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := NewSecrets(awayWorld{w}, dir, "web1", nil, "").identity(); !errors.Is(err, engine.ErrUnavailable) {
 		t.Error("without the store:", err)
 	}
-	s := newSealing(w, dir, "web1", nil)
-	if _, err := s.identity(); !errors.Is(err, errLostKey) || !strings.Contains(err.Error(), first.Recipient()) || !strings.Contains(err.Error(), "echo new >"+key) {
+	s := NewSecrets(w, dir, "web1", nil, "")
+	if _, err := s.identity(); !errors.Is(err, ErrLostKey) || !strings.Contains(err.Error(), first.Recipient()) || !strings.Contains(err.Error(), "echo new >"+key) {
 		t.Error("a lost key:", err)
 	}
 	if _, err := os.Lstat(key); err == nil {
 		t.Error("another key was made")
 	}
-	if other, err := newSealing(w, dir, "web2", nil).identity(); err != nil || other.Recipient() == first.Recipient() {
+	if other, err := NewSecrets(w, dir, "web2", nil, "").identity(); err != nil || other.Recipient() == first.Recipient() {
 		t.Error("a host without a key:", err)
 	}
 	// The backup comes back.
 	if err := os.WriteFile(key, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if id, err := newSealing(w, dir, "web1", nil).identity(); err != nil || id.Recipient() != first.Recipient() {
+	if id, err := NewSecrets(w, dir, "web1", nil, "").identity(); err != nil || id.Recipient() != first.Recipient() {
 		t.Error("a restored key:", err)
 	}
 	// The operator wants another one.
@@ -73,7 +73,7 @@ func TestFindingQ10LostKey(t *testing.T) {
 	if err != nil || id.Recipient() == first.Recipient() {
 		t.Error("another key:", err)
 	}
-	if again, err := newSealing(w, dir, "web1", nil).identity(); err != nil || again.Recipient() != id.Recipient() {
+	if again, err := NewSecrets(w, dir, "web1", nil, "").identity(); err != nil || again.Recipient() != id.Recipient() {
 		t.Error("the other key does not stay:", err)
 	}
 }
@@ -111,15 +111,15 @@ func TestFindingQ10Publish(t *testing.T) {
 			t.Fatal(err)
 		}
 		dir := t.TempDir()
-		s := newSealing(w, dir, "web1", nil)
+		s := NewSecrets(w, dir, "web1", nil, "")
 		var log strings.Builder
 		over := make(chan struct{})
-		go func() { defer close(over); s.publish(t.Context(), slog.New(slog.NewTextHandler(&log, nil))) }()
+		go func() { defer close(over); s.Publish(t.Context(), slog.New(slog.NewTextHandler(&log, nil))) }()
 		told := func(what string, warned, lost int, asked int64) {
 			t.Helper()
 			synctest.Wait()
 			for range 10 { // as many secrets
-				if _, err := s.decrypts(func() func(string) (string, error) { return nil })(text); err == nil {
+				if _, err := s.Decrypts(func() func(string) (string, error) { return nil })(text); err == nil {
 					t.Errorf("%s: a secret is read without the key", what)
 				}
 			}
@@ -155,7 +155,7 @@ func TestFindingQ10Publish(t *testing.T) {
 // TestKeepGood: a failure is tried again, and a success is kept.
 func TestKeepGood(t *testing.T) {
 	calls := 0
-	f := keepGood(func() (int, error) {
+	f := KeepGood(func() (int, error) {
 		if calls++; calls == 1 {
 			return 0, errors.New("the disk is full")
 		}

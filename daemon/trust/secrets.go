@@ -1,4 +1,4 @@
-package cmd
+package trust
 
 import (
 	"cmp"
@@ -27,25 +27,25 @@ import (
 // The file has mode 0600, see seal.Open. Its holder reads the secrets of this host.
 const identityFile = "age.key"
 
-// sealing encrypts secrets to the hosts of a topic, and reads those of this host.
-// An operator without a daemon has one without an identity.
-// It is safe for concurrent use: its fields are not altered, and identity has a lock.
-type sealing struct {
-	world    engine.World
-	readers  func(ctx context.Context, topic string) ([]string, error) // the recipients of a topic that the operator has signed
-	host     string                                                    // empty for an operator
-	topics   []string                                                  // of this host
-	cert     string                                                    // the file of the certificate by which the store knows this host; empty for none
+// Secrets encrypts secrets to the hosts of a topic, and reads those of this host; see NewSecrets. A Secrets of the two fields alone is
+// an operator's, who has no identity of a host. It may be used by many goroutines.
+type Secrets struct {
+	World engine.World
+	// Readers returns the recipients of a topic that the operator has signed; see Operators.Readers. Set it before anything is encrypted.
+	Readers func(ctx context.Context, topic string) ([]string, error)
+
+	host     string   // empty for an operator
+	topics   []string // of this host
+	cert     string   // the file of the certificate by which the store knows this host; empty for none
 	identity func() (seal.Identity, error)
 }
 
-// newSealing returns the sealing of a daemon. The identity is made at its first use, so that a daemon without a store has none.
-// Without a state folder it is one of this process, whose secrets are lost at its end.
-func newSealing(w engine.World, dir, host string, roles []string) *sealing {
-	host = cmp.Or(host, hostname())
+// NewSecrets returns the secrets of a daemon. Its identity is made in the state folder dir at its first use, so a daemon without a store
+// has none. Without a state folder it is one of this process, whose secrets are lost at its end.
+func NewSecrets(w engine.World, dir, host string, roles []string, cert string) *Secrets {
 	path := filepath.Join(dir, identityFile)
 	lost := keepBad(publishWait, func() error { return lostKey(w, host, path) })
-	return &sealing{world: w, host: host, topics: topics(host, roles), identity: keepGood(func() (seal.Identity, error) {
+	return &Secrets{World: w, host: host, topics: Topics(host, roles), cert: cert, identity: KeepGood(func() (seal.Identity, error) {
 		if dir == "" {
 			return seal.New()
 		}
@@ -57,8 +57,8 @@ func newSealing(w engine.World, dir, host string, roles []string) *sealing {
 	})}
 }
 
-// errLostKey says that this host has had an identity, and has it no more.
-var errLostKey = errors.New("the key of this host for secrets is lost")
+// ErrLostKey says that this host has had an identity, and has it no more.
+var ErrLostKey = errors.New("the key of this host for secrets is lost")
 
 // lostKey says whether a host without an identity has lost the one that it has told the store. A new one would read none of the secrets that are there,
 // so that is the operator's decision.
@@ -78,13 +78,13 @@ func lostKey(w engine.World, host, path string) error {
 	var had seal.Recipient
 	_ = json.Unmarshal(kv.Value, &had) // the record is a loss, whatever stands in it
 	return fmt.Errorf("%w: %s is gone, and the store has secrets for %.80q: restore it from a backup. If there is none, let the host make another key by: "+
-		"(umask 077; echo new >%s); then give the secrets again, or have mgmt hosts admit encrypt them to it", errLostKey, path, had.Recipient, path)
+		"(umask 077; echo new >%s); then give the secrets again, or have mgmt hosts admit encrypt them to it", ErrLostKey, path, had.Recipient, path)
 }
 
-// keepGood returns a function that calls make until it has succeeded once, and then answers with that value.
+// KeepGood returns a function that calls make until it has succeeded once, and then answers with that value.
 // A full disk at the start thus takes no secret away for ever. It is callable from any goroutine.
 // The lock is held while make runs, so make must not call the function.
-func keepGood[T any](make func() (T, error)) func() (T, error) {
+func KeepGood[T any](make func() (T, error)) func() (T, error) {
 	var mu sync.Mutex
 	var good bool
 	var kept T
@@ -116,13 +116,13 @@ func keepBad(more time.Duration, f func() error) func() error {
 	}
 }
 
-// set fills in the options of objects.
-func (s *sealing) set(o *model.Options) { o.Seal, o.Sealed = s.seal, seal.Is }
+// Fill fills in the options of objects.
+func (s *Secrets) Fill(o *model.Options) { o.Seal, o.Sealed = s.seal, seal.Is }
 
 // seal encrypts to the hosts of a topic, as the operator has signed them. This host is one of them before it was admitted.
 // The error seal.ErrNoReader says that no host of the topic was admitted yet.
-func (s *sealing) seal(ctx context.Context, topic string, clear schema.Secret) (string, error) {
-	to, err := s.readers(ctx, topic)
+func (s *Secrets) seal(ctx context.Context, topic string, clear schema.Secret) (string, error) {
+	to, err := s.Readers(ctx, topic)
 	if err != nil {
 		return "", err
 	}
@@ -138,10 +138,10 @@ func (s *sealing) seal(ctx context.Context, topic string, clear schema.Secret) (
 	return seal.Seal(to, clear.Reveal())
 }
 
-// declare makes the declaration of an object, with its secrets in clear.
+// Declare makes the declaration of an object, with its secrets in clear.
 // A text that this host cannot decrypt is an error of that object alone: it is put aside, and
 // others go on.
-func (s *sealing) declare(o *model.Object) (*gapi.Declaration, error) {
+func (s *Secrets) Declare(o *model.Object) (*gapi.Declaration, error) {
 	clear, err := o.Unseal(func(text string) (string, error) {
 		if !seal.Is(text) {
 			return text, nil
@@ -158,11 +158,11 @@ func (s *sealing) declare(o *model.Object) (*gapi.Declaration, error) {
 	return native.Declaration(clear)
 }
 
-// decrypts returns a function that tries the identity of the settings first, and then that of this host. So an operator can encrypt
+// Decrypts returns a function that tries the identity of the settings first, and then that of this host. So an operator can encrypt
 // the secrets of a deploy to the recipient that a host has told. A new host then needs no identity that a person has made for it.
 // named returns the function of the settings, nil where they name no identity. It is asked for each text, since a reload may name
 // another one. The returned function may be called by many goroutines. Its error is that of the settings, where there is one.
-func (s *sealing) decrypts(named func() func(string) (string, error)) func(string) (string, error) {
+func (s *Secrets) Decrypts(named func() func(string) (string, error)) func(string) (string, error) {
 	return func(text string) (string, error) {
 		var first error
 		if unseal := named(); unseal != nil {
@@ -184,12 +184,12 @@ func (s *sealing) decrypts(named func() func(string) (string, error)) func(strin
 	}
 }
 
-// recipient returns the recipient for the secrets of deploys: that of the identity of the settings, where they name one, and else that of this host.
+// Recipient returns the recipient for the secrets of deploys: that of the identity of the settings, where they name one, and else that of this host.
 // It is empty while the file with the identity cannot be read, as when a disk is full: the next report of the host has it then.
-func (s *sealing) recipient(named string) string {
+func (s *Secrets) Recipient(named string) string {
 	id, err := s.identity()
 	if named != "" {
-		id, err = loadIdentity(named)
+		id, err = LoadIdentity(named)
 	}
 	if err != nil {
 		return ""
@@ -210,21 +210,21 @@ func certificateOf(path string) []byte {
 // publishWait is the time between two tries to publish.
 const publishWait = 5 * time.Second
 
-// publish writes the recipient of this host to the store, until that has worked once.
+// Publish writes the recipient of this host to the store, until that has worked once.
 // It blocks until that, until ctx ends or the store is closed. The first failure is a warning, and the later ones are not told again. A lost key
 // is told once as well, also after another failure: at boot the store is often not there yet.
-func (s *sealing) publish(ctx context.Context, log *slog.Logger) {
+func (s *Secrets) Publish(ctx context.Context, log *slog.Logger) {
 	warned, lost := false, false
 	for ctx.Err() == nil {
 		own, err := s.identity()
 		if err == nil {
-			err = seal.Publish(ctx, s.world, seal.Recipient{Host: s.host, Recipient: own.Recipient(), Topics: s.topics, Certificate: certificateOf(s.cert)})
+			err = seal.Publish(ctx, s.World, seal.Recipient{Host: s.host, Recipient: own.Recipient(), Topics: s.topics, Certificate: certificateOf(s.cert)})
 		}
 		if err == nil || errors.Is(err, engine.ErrClosed) {
 			return
 		}
 		switch {
-		case errors.Is(err, errLostKey):
+		case errors.Is(err, ErrLostKey):
 			if !lost {
 				log.Error("this host reads no secret of objects, and none of a deploy that is encrypted to its key", "error", err)
 			}
@@ -235,4 +235,34 @@ func (s *sealing) publish(ctx context.Context, log *slog.Logger) {
 		}
 		_ = engine.Sleep(ctx, engine.SystemClock{}, publishWait)
 	}
+}
+
+// UnsealBy returns a function that decrypts by the identity in a file. It reads the file at the first secret, and again after a
+// failure: the key may come later than the daemon. The function is callable from any goroutine.
+func UnsealBy(path string) func(text string) (string, error) {
+	identity := KeepGood(func() (seal.Identity, error) { return LoadIdentity(path) })
+	return func(text string) (string, error) {
+		id, err := identity()
+		if err != nil {
+			return "", err
+		}
+		return id.Unseal(text)
+	}
+}
+
+// LoadIdentity reads the identity in a file.
+func LoadIdentity(path string) (seal.Identity, error) {
+	if err := gapi.Answers(path); err != nil {
+		return seal.Identity{}, err
+	}
+	return seal.Load(path)
+}
+
+// Topics returns the topics that a host reads: its own, those of its roles, and those for all.
+func Topics(host string, roles []string) []string {
+	list := []string{"", "all", "host:" + host}
+	for _, role := range roles {
+		list = append(list, "group:"+role)
+	}
+	return list
 }

@@ -1,7 +1,6 @@
-package cmd
+package trust
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,18 +16,16 @@ import (
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// pinFile is the file of the folder of deploys with the store that this host belongs to. No topic has a file of that name.
-const pinFile = "store.json"
-
-// trust is whom a daemon believes: the keys of its operators, and what these have signed about the store. Without a key it believes no record.
-type trust struct {
+// Operators are whom a host believes: the keys of its operators, and what these have signed about the store. Without a key it believes no record.
+type Operators struct {
 	world engine.World
 	host  string
 	read  func() ([]deploy.Public, error) // reads the files of the keys
 	keys  atomic.Pointer[[]deploy.Public] // as they were read last
-	pin   *deploy.Pin
+	pin   *deploy.Pin                     // the store that the host has met
 	log   *slog.Logger
 
 	mu     sync.Mutex
@@ -36,7 +33,7 @@ type trust struct {
 }
 
 // Changed implements hosts.Removed.
-func (t *trust) Changed() <-chan struct{} {
+func (t *Operators) Changed() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.listed == nil {
@@ -46,16 +43,16 @@ func (t *trust) Changed() <-chan struct{} {
 }
 
 // Removed implements hosts.Removed.
-func (t *trust) Removed(host string) bool {
+func (t *Operators) Removed(host string) bool {
 	list := t.pin.List()
 	return list.Removed(host)
 }
 
-// removed returns which hosts are removed, for the API of objects.
-func (t *trust) removed(context.Context) func(host string) bool { return t.Removed }
+// RemovedHosts returns which hosts are removed, for the API of objects.
+func (t *Operators) RemovedHosts(context.Context) func(host string) bool { return t.Removed }
 
 // tellList says that the list may be another one.
-func (t *trust) tellList() {
+func (t *Operators) tellList() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.listed != nil {
@@ -64,8 +61,8 @@ func (t *trust) tellList() {
 	t.listed = nil
 }
 
-// onList has f called whenever the list of the removed hosts may be another one, until the returned function is called.
-func (t *trust) onList(f func()) (end func()) {
+// OnList has f called whenever the list of the removed hosts may be another one, until the returned function is called.
+func (t *Operators) OnList(f func()) (end func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	changed, over := t.Changed(), make(chan struct{})
 	go func() {
@@ -86,28 +83,56 @@ func (t *trust) onList(f func()) (end func()) {
 	}
 }
 
-// openTrust reads the keys, and the store that this host has met. dir is the state folder; empty keeps nothing over a restart. recipient returns
-// that of this host.
-func openTrust(a *app, w engine.World, dir, host string, files []string, recipient func() string, log *slog.Logger) (*trust, error) {
-	t := &trust{world: w, host: cmp.Or(host, hostname()), read: func() ([]deploy.Public, error) { return trustedKeys(a.source(), files) }, log: log}
-	if err := t.renew(); err != nil {
+// Options say whom a host believes.
+type Options struct {
+	World engine.World // which they have signed for
+	Host  string       // its name
+	// Dir is the state folder, in which it is noted which store the host has met; "" keeps nothing over a restart.
+	Dir   string
+	Files []string    // with public keys
+	From  gapi.Source // opens them
+	// Recipient returns that of this host.
+	Recipient func() string
+	Log       *slog.Logger
+}
+
+// Open reads the keys, and which store this host has met.
+func Open(o Options) (*Operators, error) {
+	t := &Operators{world: o.World, host: o.Host, log: o.Log, read: func() ([]deploy.Public, error) { return ReadKeys("trusted_keys", o.From, o.Files) }}
+	if err := t.Renew(); err != nil {
 		return nil, err
 	}
-	o := deploy.PinOptions{Host: t.host, Trusted: t.trusted, Recipient: recipient}
-	if dir != "" {
-		o.Path = filepath.Join(dir, deploysFolder, pinFile)
-		had, _ := filepath.Glob(filepath.Join(dir, deploysFolder, "*.json"))
-		o.Old = len(slices.DeleteFunc(had, func(path string) bool { return path == o.Path })) > 0
+	pin := deploy.PinOptions{Host: t.host, Trusted: t.Trusted, Recipient: o.Recipient}
+	if o.Dir != "" {
+		pin.Path = PinFile(o.Dir)
+		had, _ := filepath.Glob(filepath.Join(filepath.Dir(pin.Path), "*.json"))
+		pin.Old = len(slices.DeleteFunc(had, func(path string) bool { return path == pin.Path })) > 0
 	}
-	t.pin = deploy.OpenPin(o)
+	t.pin = deploy.OpenPin(pin)
 	return t, nil
 }
 
-// trusted returns the keys that count at this moment.
-func (t *trust) trusted() []deploy.Public { return *t.keys.Load() }
+// Guest is what a plan believes, by what the daemon of this machine has noted and what the store has now. It notes nothing. The error says
+// that the record of the store does not count; the Operators are those that the daemon has noted then.
+func Guest(ctx context.Context, o Options) (*Operators, error) {
+	t := &Operators{world: o.World, host: o.Host, log: o.Log}
+	keys, err := ReadKeys("trusted_keys", o.From, o.Files)
+	if err != nil || len(keys) == 0 {
+		return nil, err
+	}
+	pin := deploy.PinOptions{Host: o.Host, Guest: true, Trusted: func() []deploy.Public { return keys }}
+	if o.Dir != "" {
+		pin.Path = PinFile(o.Dir)
+	}
+	t.pin = deploy.OpenPin(pin)
+	return t, t.pin.Meet(ctx, o.World)
+}
 
-// renew reads the files of the keys again. With an error the keys stay as they were.
-func (t *trust) renew() error {
+// Trusted returns the keys that count at this moment.
+func (t *Operators) Trusted() []deploy.Public { return *t.keys.Load() }
+
+// Renew reads the files of the keys again. With an error the keys stay as they were.
+func (t *Operators) Renew() error {
 	keys, err := t.read()
 	if err == nil {
 		t.keys.Store(&keys)
@@ -115,12 +140,12 @@ func (t *trust) renew() error {
 	return err
 }
 
-// readers returns the recipients of the hosts of a topic, as the operator has signed them. Without a key there are none.
-func (t *trust) readers(ctx context.Context, topic string) ([]string, error) {
-	if len(t.trusted()) == 0 {
+// Readers returns the recipients of the hosts of a topic, as the operator has signed them. Without a key there are none.
+func (t *Operators) Readers(ctx context.Context, topic string) ([]string, error) {
+	if len(t.Trusted()) == 0 {
 		return nil, nil
 	}
-	f, err := deploy.Store{World: t.world}.Fleet(ctx, t.trusted())
+	f, err := deploy.Store{World: t.world}.Fleet(ctx, t.Trusted())
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +155,8 @@ func (t *trust) readers(ctx context.Context, topic string) ([]string, error) {
 	return f.Readers(topic), nil
 }
 
-// admit refuses the certificates of removed hosts, for httpd.Server.
-func (t *trust) admit(p httpd.Peer, _ *httpd.Route) error {
+// Admit refuses the certificates of removed hosts, for httpd.Server.
+func (t *Operators) Admit(p httpd.Peer, _ *httpd.Route) error {
 	if p.Cert == nil {
 		return nil
 	}
@@ -142,9 +167,9 @@ func (t *trust) admit(p httpd.Peer, _ *httpd.Route) error {
 	return nil
 }
 
-// start follows the record of the store while the engine runs, and says what is wrong with it, once for each reason. The returned function ends
+// Start follows the record of the store while the engine runs, and says what is wrong with it, once for each reason. The returned function ends
 // it and waits.
-func (t *trust) start(ctx context.Context) (end func()) {
+func (t *Operators) Start(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -165,7 +190,7 @@ func (t *trust) start(ctx context.Context) (end func()) {
 // older is the sentence about a store that no operator has signed for yet.
 const older = "the store has no signed record, as an older mgmt leaves it: what hosts say of themselves gives them no right; run mgmt api migrate once, as the operator"
 
-func (t *trust) follow(ctx context.Context) {
+func (t *Operators) follow(ctx context.Context) {
 	said := ""
 	say := func(err error) {
 		if err == nil || err.Error() == said {
@@ -182,7 +207,7 @@ func (t *trust) follow(ctx context.Context) {
 	for change := range s.Follow(ctx, deploy.StoreKey()) {
 		there := slices.ContainsFunc(change.Updates, func(u engine.Update) bool { return u.Key == deploy.StoreKey() && !u.Deleted })
 		switch {
-		case there && len(t.trusted()) > 0:
+		case there && len(t.Trusted()) > 0:
 			err := t.pin.Meet(ctx, t.world)
 			t.tellList()
 			if ctx.Err() == nil {
@@ -197,7 +222,7 @@ func (t *trust) follow(ctx context.Context) {
 }
 
 // older reports whether hosts or deploys are in the store: then an older mgmt has used it, or the operator has still to sign for it.
-func (t *trust) older(ctx context.Context) bool {
+func (t *Operators) older(ctx context.Context) bool {
 	if _, shared := t.world.(*store.Clustered); shared {
 		return true
 	}
@@ -211,3 +236,12 @@ func (t *trust) older(ctx context.Context) bool {
 	}
 	return false
 }
+
+// World returns the store that the operators have signed for.
+func (t *Operators) World() engine.World { return t.world }
+
+// Host returns the name of this host in the store.
+func (t *Operators) Host() string { return t.host }
+
+// Pin returns what this host has noted of the store.
+func (t *Operators) Pin() *deploy.Pin { return t.pin }
