@@ -171,7 +171,7 @@ func readDocument(ctx context.Context, a *app, file string) ([]byte, error) {
 		// that has failed.
 		return nil, fmt.Errorf("%s is empty: a graph of nothing is written as resources: {}", file)
 	case !utf8.Valid(text):
-		return nil, fmt.Errorf("%s is not UTF-8, mgmt validate says where; save the file as UTF-8, or use !!binary for raw bytes", file)
+		return nil, fmt.Errorf("%s is not UTF-8, mgmt validate says where; save the file as UTF-8; for raw bytes YAML has !!binary", file)
 	}
 	return text, nil
 }

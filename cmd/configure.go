@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -102,7 +103,7 @@ func bound(cmd *cobra.Command) map[string]*pflag.Flag {
 // configFlag adds the flag that names the configuration file, to all verbs.
 func (a *app) configFlag(root *cobra.Command) {
 	root.PersistentFlags().Var(place{&a.config}, "config", "the configuration `file`, which need not be there (default $MGMT_CONFIG, "+defaultConfig+")")
-	_ = root.MarkPersistentFlagFilename("config", "yaml", "yml")
+	_ = root.MarkPersistentFlagFilename("config", yaml.FlagExtensions("yaml")...)
 }
 
 // configureAll has each verb with settings read the environment and the configuration file

@@ -38,7 +38,8 @@ far in as their key, one blank line where there were several. Comments, also
 those in one column at the ends of lines, the order of keys and the meaning of a
 file stay. Words of other tools that mgmt understands become ours, such as
 package (pkg) and ensure (state). The result goes to standard output; a folder
-stands for its *.yaml and *.yml files, and - or nothing for standard input.`,
+stands for its *.yaml, *.yml and *.toml files, and - or nothing for standard
+input. In TOML the words of other tools stay.`,
 		Example: `  mgmt fmt -w graph.yaml
   mgmt fmt --check .        # ends with code 2 when a file is not in its usual form`,
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(a, args) },
@@ -127,11 +128,7 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ours, err := f.translated(a, src)
-	if err != nil {
-		return false, err
-	}
-	out, err := yaml.Format(ours)
+	out, err := a.formatted(path, src)
 	if err != nil {
 		return false, err
 	}
@@ -156,17 +153,27 @@ func (f *fmtFlags) one(a *app, path string) (bool, error) {
 	return changed, err
 }
 
+// formatted returns a source in its usual form. The path says its notation.
+func (a *app) formatted(path string, src []byte) ([]byte, error) {
+	n := yaml.GraphNotation(path, src)
+	ours, err := a.translated(n, src)
+	if err != nil {
+		return nil, err
+	}
+	return n.Format(ours)
+}
+
 // translated returns a source with our words in the place of those of other tools, where
 // that says the same. Where it can't, the source stays.
 // The result is parsed again and dropped if it has more faults than the source.
 // A file of data or of tests declares nothing, and has no words to translate.
-func (f *fmtFlags) translated(a *app, src []byte) ([]byte, error) {
+func (a *app) translated(n yaml.Notation, src []byte) ([]byte, error) {
 	d := yaml.Declare(src)
-	if d == nil {
+	if d == nil || n.Rewrite == nil {
 		return src, nil
 	}
 	_, list := gapi.Translate(a.kinds(), d)
-	out, err := yaml.Rewrite(src, list)
+	out, err := n.Rewrite(src, list)
 	if err != nil {
 		return nil, err
 	}

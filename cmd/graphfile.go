@@ -180,14 +180,14 @@ type candidate struct {
 
 // newCandidate writes a document next to the graph file, with its owner and its mode. A file
 // of an earlier daemon there is replaced.
-// The caller closes it in any case. Its name begins with a point and ends in .new, so no
-// reader of a folder takes it.
+// The caller closes it in any case. Its name begins with a point, so no reader of a folder takes it, and ends as that of the
+// graph file, which says the notation.
 func newCandidate(path string, document []byte) (c *candidate, err error) {
 	place, err := safepath.System().Place(path)
 	if err != nil {
 		return nil, err
 	}
-	c = &candidate{Place: place, temp: "." + place.Name + ".new", before: place.Name + ".previous"}
+	c = &candidate{Place: place, temp: ".new." + place.Name, before: place.Name + ".previous"}
 	if !place.Missing && place.Stat.Mode&unix.S_IFMT != unix.S_IFREG {
 		place.Close()
 		return nil, fmt.Errorf("%s is no plain file", path)

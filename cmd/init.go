@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -108,6 +109,9 @@ the graph, such as graph_test.yaml, and ` + schemaFile + ` for editors. A folder
 // these.
 // The files are written one by one: a full disk can leave the first of them.
 func (a *app) init(path string, force bool) error {
+	if n := yaml.NotationOf(path); n.Name != "" && !n.Cursor {
+		return fmt.Errorf("%s is the name of a graph in another notation, and a first graph is in YAML: name a file such as %s", path, strings.TrimSuffix(path, filepath.Ext(path))+".yaml")
+	}
 	text, err := a.graphSchema()
 	if err != nil {
 		return err

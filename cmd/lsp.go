@@ -10,7 +10,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/lsp"
-	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/scenario"
 )
 
@@ -61,7 +60,7 @@ func (f *lspFlags) run(ctx context.Context, a *app) error {
 	a.noMachine()
 	// No signal is listened to: its default action ends the process, which has nothing to save.
 	return lsp.Serve(ctx, a.in, a.out, lsp.Options{
-		Graph: f.input.yaml, YAML: o, Kinds: a.kinds, Meta: meta, TestFile: tests, Version: version(), Format: formatted(a),
+		Graph: f.input.yaml, YAML: o, Kinds: a.kinds, Meta: meta, TestFile: tests, Version: version(), Format: a.formatted,
 		Check: func(d *gapi.Declared) schema.Diagnostics {
 			_, ds := a.build(d)
 			return ds
@@ -73,17 +72,6 @@ func (f *lspFlags) run(ctx context.Context, a *app) error {
 		},
 		Log: lspLog(a.err),
 	})
-}
-
-// formatted returns the function of mgmt fmt.
-func formatted(a *app) func([]byte) ([]byte, error) {
-	return func(src []byte) ([]byte, error) {
-		ours, err := (&fmtFlags{}).translated(a, src)
-		if err != nil {
-			return nil, err
-		}
-		return yaml.Format(ours)
-	}
 }
 
 // lspLog writes warnings for people who look at the log of their editor.

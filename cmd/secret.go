@@ -79,7 +79,7 @@ recipient. Name the recipient of each machine and each person who has to read th
 	}
 	cmd.Flags().StringArrayVar(&to, "to", nil, "a `recipient` of age, such as age1...; may be repeated")
 	cmd.Flags().StringVar(&of, "for", "", "take the recipients at the top of this `file` of secrets")
-	_ = cmd.MarkFlagFilename("for", "yaml", "yml")
+	_ = cmd.MarkFlagFilename("for", yaml.FlagExtensions("yaml")...)
 	return cmd
 }
 

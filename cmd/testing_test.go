@@ -76,7 +76,7 @@ func TestTestOutput(t *testing.T) {
 	}{
 		{"bad/c_test.yml", exitUsage, `unknown key "test" (did you mean "tests"?)`},
 		{"bad/none.yaml", exitUsage, "the file is empty"},
-		{"bad", exitUsage, "there is no file *_test.yaml in bad"},
+		{"bad", exitUsage, "there is no file *_test.yaml or *_test.toml in bad"},
 		{"gone", exitUsage, "no such file"},
 		{"lost", exitFailed, "gone.yaml: no such file"},
 	} {

@@ -113,6 +113,7 @@ var onlyIn = []struct {
 	{"google.golang.org/grpc", []string{"engine/world/etcd", "engine/plugin", "provider/overgrpc"}},
 	{"go.yaml.in/yaml", []string{"gapi/yaml", "integration/bench"}},
 	{"gopkg.in/yaml", []string{"gapi/yaml"}},
+	{"github.com/pelletier/go-toml", []string{"gapi/toml"}},
 	{"github.com/spf13/cobra", []string{"cmd"}},
 	{"github.com/Masterminds/semver", []string{"gapi/expand", "engine/provider/puppettype"}},
 	{"github.com/prometheus", []string{"engine/metrics"}},

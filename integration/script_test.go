@@ -89,7 +89,7 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs the program as people do. What a script can do beside what
-// testscript has is in commands_test.go. In its *.yaml and *.json files $WORK is the
+// testscript has is in commands_test.go. In its *.yaml, *.json and *.toml files $WORK is the
 // folder that it runs in.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, params(t, testscript.Params{Dir: "testdata/script"}))
@@ -132,7 +132,7 @@ func params(t *testing.T, p testscript.Params) testscript.Params {
 // placeFolder puts the folder of a script in the place of $WORK in its graphs.
 func placeFolder(work string) error {
 	return filepath.WalkDir(work, func(path string, d fs.DirEntry, err error) error {
-		if ext := filepath.Ext(path); err != nil || ext != ".yaml" && ext != ".json" {
+		if ext := filepath.Ext(path); err != nil || ext != ".yaml" && ext != ".json" && ext != ".toml" {
 			return err
 		}
 		text, err := os.ReadFile(path)

@@ -326,6 +326,23 @@ func TestFormat(t *testing.T) {
 	}
 }
 
+// TestTOML: a graph in TOML has findings, symbols and its usual form. Nothing is completed, since the words of YAML would be wrong there.
+func TestTOML(t *testing.T) {
+	c := start(t, testOptions(t, nil), nil)
+	p := c.cursor("g.toml", "[[resources.note]]\nname = 'a'\nlou‸t = 1\n")
+	if got := c.findings("g.toml"); len(got) != 1 || !strings.Contains(got[0], "lout") {
+		t.Errorf("%q", got)
+	}
+	var items completionList
+	if f := c.ask("textDocument/completion", p, &items); f != nil || len(items.Items) > 0 {
+		t.Errorf("%v, %v", items, f)
+	}
+	var symbols []documentSymbol
+	if f := c.ask("textDocument/documentSymbol", p, &symbols); f != nil || len(symbols) != 1 || symbols[0].Name != "note[a]" {
+		t.Errorf("%v, %v", symbols, f)
+	}
+}
+
 // TestSymbols: a file has its resources, at their names.
 func TestSymbols(t *testing.T) {
 	c := features(t)

@@ -78,11 +78,12 @@ func subsequence(text, letters string) bool {
 func (s *server) format(p struct {
 	Document document `json:"textDocument"`
 }) (any, error) {
-	d := s.docs[keyOf(p.Document.URI)]
+	key := keyOf(p.Document.URI)
+	d := s.docs[key]
 	if d == nil || s.o.Format == nil {
 		return []textEdit{}, nil
 	}
-	out, err := s.o.Format([]byte(d.text.src))
+	out, err := s.o.Format(key, []byte(d.text.src))
 	if err != nil {
 		return nil, &failure{codeFailed, fmt.Sprintf("the file can't be formatted: %v", err)}
 	}

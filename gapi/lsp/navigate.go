@@ -25,11 +25,11 @@ type place struct {
 	files  gapi.Source
 }
 
-// here returns the place of a request; ok is false for a document that is not open.
+// here returns the place of a request; ok is false for a document that is not open, and for one whose notation has no cursor.
 func (s *server) here(p at) (h place, ok bool) {
 	key := keyOf(p.Document.URI)
 	d := s.docs[key]
-	if d == nil {
+	if n := yaml.NotationOf(key); d == nil || n.IsDocument() && !n.Cursor {
 		return place{}, false
 	}
 	offset := d.text.offset(p.Position)

@@ -49,8 +49,8 @@ func (s *server) root(path string) *root {
 	return r
 }
 
-// graphLike recognises the text of a file that is meant as a graph. Other files in YAML, such as those of docker compose, have no findings.
-var graphLike = lazyregexp.New(`(?m)^(graph|resources|include|edges|use|vars|collect)[ ]*:`)
+// graphLike recognises the text of a file that is meant as a graph. Other files, such as those of docker compose, have no findings.
+var graphLike = lazyregexp.New(`(?m)^(?:\[{1,2} *)?(graph|resources|include|edges|use|vars|collect) *[:=.\]]`)
 
 // belongs has the roots of an open document checked, and finds a root for a new document. A graph that reads the document counts before the
 // document itself: an included file alone would have references to nothing.

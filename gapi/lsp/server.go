@@ -43,7 +43,7 @@ type Options struct {
 	// Tests returns the findings about a file of tests; nil where those are not checked.
 	Tests func(*schema.Node) schema.Diagnostics
 	// Format returns a file in its usual form.
-	Format func(src []byte) ([]byte, error)
+	Format func(path string, src []byte) ([]byte, error)
 
 	Version  string        // of the program
 	Debounce time.Duration // 0 for DefaultDebounce

@@ -74,7 +74,7 @@ func TestLeft(t *testing.T) {
 // TestPanic: a request that panics is answered, and the next one is served.
 func TestPanic(t *testing.T) {
 	o := testOptions(t, nil)
-	o.Format = func([]byte) ([]byte, error) { panic("boom") }
+	o.Format = func(string, []byte) ([]byte, error) { panic("boom") }
 	c := start(t, o, nil)
 	doc := c.cursor("g.yaml", "graph: g‸\n")
 	if f := c.ask("textDocument/formatting", doc, nil); f == nil || f.Code != codeInternal {

@@ -62,7 +62,7 @@ func testOptions(t *testing.T, checks *atomic.Int64) Options {
 	}
 	return Options{
 		YAML:  yaml.Options{Facts: func() map[string]any { return map[string]any{"hostname": "h1"} }},
-		Kinds: func() *engine.Registry { return reg }, Meta: meta, Format: yaml.Format, Version: "1", Debounce: time.Millisecond,
+		Kinds: func() *engine.Registry { return reg }, Meta: meta, Format: func(_ string, src []byte) ([]byte, error) { return yaml.Format(src) }, Version: "1", Debounce: time.Millisecond,
 		Check: func(d *gapi.Declared) schema.Diagnostics {
 			if checks != nil {
 				checks.Add(1)

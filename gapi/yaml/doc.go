@@ -1,4 +1,4 @@
-// Package yaml is the frontend that reads graphs from YAML files. It is the only
+// Package yaml is the frontend that reads graphs from documents: YAML, and what else the table of notations has (see Notations). It is the only
 // importer of a YAML library: everything it reads leaves it as schema.Node.
 //
 // # The format
@@ -6,7 +6,7 @@
 //	graph: web                  # optional: the file's name is the default
 //	comment: free text
 //	noop: true                  # only look and report
-//	include: [base.yaml, more/] # paths relative to this file; folders stand for their *.yaml
+//	include: [base.yaml, more/] # paths relative to this file; folders stand for their graphs
 //	resources:
 //	  file:                     # a kind, and a list of its resources
 //	  - name: /etc/app.conf

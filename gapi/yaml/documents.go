@@ -9,7 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Documents reads the files *.yaml, *.yml and *.json of a folder other than graphs,
+// Documents reads the documents of a folder other than graphs, in each notation of the table,
 // such as the definitions of types, in the order of their names. All their faults are
 // reported; the nodes are of the readable ones.
 // Hidden files are left out, and subfolders are not entered. A folder that can't be read, or

@@ -171,7 +171,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		filepath.Join(dir, "none.yaml"):   "no such file or directory",
-		empty:                             "the folder has no *.yaml or *.yml file",
+		empty:                             "the folder has no *.yaml, *.yml or *.toml file",
 		"/dev/zero":                       "a line is longer than 16777216 bytes",
 		"/dev/null":                       "the file is empty",
 		write(t, dir, "f", "x: [") + "/x": "not a directory",

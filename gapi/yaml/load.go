@@ -73,7 +73,7 @@ type loading struct {
 	docs    []*expand.Document // the documents that compute, for a caller that takes the files
 }
 
-// Load reads the graph at path once: a file, a folder of *.yaml and *.yml, or "-"
+// Load reads the graph at path once: a file, a folder of graphs, or "-"
 // for stdin. The error is schema.Diagnostics when none of it can be read as a
 // graph; other findings are in Declared.Problems, for Build to tell with its own.
 // It is called by verbs that need no more than one graph.

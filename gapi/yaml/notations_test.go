@@ -20,6 +20,8 @@ func TestNotationsByName(t *testing.T) {
 		".web.yaml":     {"YAML", "_test.yaml", false, false, true},
 		"web.json":      {"JSON", "web_test.yaml", false, false, true},
 		"web_test.json": {"JSON", "web_test_test.yaml", false, false, true},
+		"web.toml":      {"TOML", "web_test.toml", true, false, true},
+		"web_test.toml": {"TOML", "web_test_test.toml", false, true, true},
 		"main.ts":       {"TypeScript", "main_test.yaml", false, false, false},
 		"web.YAML":      {"", "web_test.yaml", false, false, false},
 		"yaml":          {"", "yaml_test.yaml", false, false, false},

@@ -27,15 +27,19 @@ const emptyGraph = `the file is empty, a graph needs at least "resources:"`
 // parse reads the one document of a source. The node is nil if there are
 // findings that leave nothing to look at.
 func parse(file string, src []byte) (*schema.Node, schema.Diagnostics) {
-	return parseGraph(file, src, maxMarks, func() taker { return nil })
+	if ds := prescan(file, src, maxMarks); ds != nil {
+		return nil, ds
+	}
+	return documentOf(file).parse(file, src, func() taker { return nil })
 }
 
-// parseGraph is parse of a graph that may have so many marks, by the notation that its file has.
+// parseGraph is parse of a graph that may have so many marks. Each call of edges makes a taker
+// that takes its edges from the start.
 func parseGraph(file string, src []byte, marks int, edges func() taker) (*schema.Node, schema.Diagnostics) {
 	if ds := prescan(file, src, marks); ds != nil {
 		return nil, ds
 	}
-	return documentOf(file).parse(file, src, edges)
+	return GraphNotation(file, src).parse(file, src, edges)
 }
 
 // parseYAML parses a document with long lists in pieces first.
@@ -152,7 +156,7 @@ func firstBad(src []byte) (int, string) {
 		case !valid:
 			r, size := utf8.DecodeRune(src[at:])
 			if r == utf8.RuneError && size <= 1 {
-				return at, fmt.Sprintf("the byte 0x%02x is not UTF-8; save the file as UTF-8, or use !!binary for raw bytes", b)
+				return at, fmt.Sprintf("the byte 0x%02x is not UTF-8; save the file as UTF-8; for raw bytes YAML has !!binary", b)
 			}
 			at += size - 1
 		}
