@@ -47,6 +47,9 @@ type vaultFile struct {
 // whose src is nil: the verbs that need one say so themselves.
 func (a *app) openVault(path string) (*vaultFile, error) {
 	v := &vaultFile{path: path}
+	if n := yaml.NotationOf(path); n.IsDocument() && n.Rewrite == nil {
+		return nil, fmt.Errorf("%s: a file of secrets that mgmt writes is in YAML: give it a name such as secrets.yaml", path)
+	}
 	src, err := readNamed(a, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return v, nil
