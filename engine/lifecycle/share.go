@@ -54,8 +54,12 @@ func (s *Share) Begin(ctx context.Context) error {
 	}
 	select {
 	case s.lock <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	default: // the channel of a run's context is made when it is asked for, and most do not wait here
+		select {
+		case s.lock <- struct{}{}:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
 	defer func() { <-s.lock }()
 	s.runs.Add(1)
