@@ -74,13 +74,15 @@ func (h *hub) edited(d *dir, ev event) {
 }
 
 // listen comes after events that were served. Where we have written a file, who alters it next is to be known before he has ended.
-func (h *hub) listen() {
+// It reports whether it has looked at the modifications.
+func (h *hub) listen() bool {
 	if !h.wrote {
-		return
+		return false
 	}
 	h.wrote = false
 	h.modifications()
 	h.w.listen()
+	return true
 }
 
 // modifications looks at what was modified since it was last called.

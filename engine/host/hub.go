@@ -31,12 +31,12 @@ type inbox struct {
 }
 
 // A hub is the file watches of a process. Who holds mu owns everything but the inbox: its goroutine (run), one of the
-// source that serves what it has read, or one that asks (servedNow).
+// source that serves what it has read, or one that asks (lockServed).
 type hub struct {
 	mu   sync.Mutex
 	over bool // nobody serves any more
 
-	each func(event) // event, as a value that is made once
+	each, gives func(event) // event and give, as values that are made once
 
 	log   *slog.Logger
 	open  func(engine.Clock) (eventSource, error)
@@ -98,7 +98,7 @@ func newHub(clock engine.Clock, log *slog.Logger, open func(engine.Clock) (event
 		transits: newTransits(clock),
 		exits:    exits{of: make(map[*actor]map[*transit]struct{})},
 	}
-	h.each = h.event
+	h.each, h.gives = h.event, h.give
 	h.timer.Stop()
 	return h
 }

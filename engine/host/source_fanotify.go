@@ -102,7 +102,7 @@ func (s *fanotify) closeGroups() error {
 
 func (s *fanotify) listen() { s.ears.listen() }
 
-func (s *fanotify) modified(give func(event)) { s.writesIn(s.writes.file, s.writes.parse, give) }
+func (s *fanotify) modified(give func(event)) { s.writesIn(s.writes.reader, give) }
 
 func (s *fanotify) catchUp(give func(event)) {
 	s.unread(give, func() { s.read(give) })
@@ -111,7 +111,7 @@ func (s *fanotify) catchUp(give func(event)) {
 func (s *fanotify) now(give func(event)) bool { return s.next(func() { s.read(give) }) }
 
 // read gives what there is but modifications.
-func (s *fanotify) read(give func(event)) { s.othersIn(s.main.file, s.main.parse, give) }
+func (s *fanotify) read(give func(event)) { s.othersIn(s.main.reader, give) }
 
 func (s *fanotify) kind(string) string { return "fanotify" }
 
@@ -129,6 +129,7 @@ func (s *fanotify) current(ev event) bool {
 // folder by a handle.
 type fanotifyGroup struct {
 	file   *os.File
+	reader *reader
 	fd     int
 	flags  uint
 	mask   uint64
@@ -146,7 +147,8 @@ func (g *fanotifyGroup) open(mask uint64, flags uint) error {
 	}
 	g.file, g.fd, g.mask, g.flags = os.NewFile(uintptr(fd), "fanotify"), fd, mask, flags
 	g.dirs, g.ids = make(map[string]string), make(map[string]string)
-	return nil
+	g.reader, err = newReader(g.file, g.parse)
+	return err
 }
 
 // add watches a folder. The handle is that of the folder which is marked, however its path changes
@@ -315,20 +317,20 @@ const (
 	handleHead = 8
 )
 
-// parse reads the events in buf and gives them away.
-func (g *fanotifyGroup) parse(buf []byte, give func(event), lost func()) {
+// parse implements parser.
+func (g *fanotifyGroup) parse(buf []byte, to []event) (_ []event, lost bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for len(buf) >= eventHead {
 		size := int(binary.NativeEndian.Uint32(buf))
 		if size < eventHead || size > len(buf) {
-			return
+			break
 		}
 		head, infos := buf[:eventHead], buf[binary.NativeEndian.Uint16(buf[6:]):size]
 		buf = buf[size:]
 		mask, pid := binary.NativeEndian.Uint64(head[8:]), int(int32(binary.NativeEndian.Uint32(head[20:])))
 		if mask&unix.FAN_Q_OVERFLOW != 0 {
-			lost()
+			lost = true
 			continue
 		}
 		ev := event{op: inotifyOp(uint32(mask))}
@@ -338,8 +340,9 @@ func (g *fanotifyGroup) parse(buf []byte, give func(event), lost func()) {
 			ev.by.release()
 			continue
 		}
-		give(ev)
+		to = append(to, ev)
 	}
+	return to, lost
 }
 
 // infos reads the parts of an event. It reports false for an event of a folder that is not watched.

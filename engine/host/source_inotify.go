@@ -80,7 +80,7 @@ func (s *inotify) closeGroups() error {
 
 func (s *inotify) listen() { s.ears.listen() }
 
-func (s *inotify) modified(give func(event)) { s.writesIn(s.writes.file, s.writes.parse, give) }
+func (s *inotify) modified(give func(event)) { s.writesIn(s.writes.reader, give) }
 
 func (s *inotify) catchUp(give func(event)) {
 	s.unread(give, func() { s.read(give) })
@@ -89,16 +89,17 @@ func (s *inotify) catchUp(give func(event)) {
 func (s *inotify) now(give func(event)) bool { return s.next(func() { s.read(give) }) }
 
 // read gives what there is but modifications.
-func (s *inotify) read(give func(event)) { s.othersIn(s.main.file, s.main.parse, give) }
+func (s *inotify) read(give func(event)) { s.othersIn(s.main.reader, give) }
 
 func (s *inotify) kind(string) string { return "inotify" }
 func (s *inotify) current(event) bool { return true }
 
 // An inotifyGroup is one instance of inotify, with the folders that it watches.
 type inotifyGroup struct {
-	file *os.File
-	fd   int
-	mask uint32
+	file   *os.File
+	reader *reader
+	fd     int
+	mask   uint32
 
 	mu   sync.Mutex
 	dirs map[int32]string
@@ -112,7 +113,8 @@ func (g *inotifyGroup) open(mask uint32) error {
 	}
 	g.file, g.fd, g.mask = os.NewFile(uintptr(fd), "inotify"), fd, mask
 	g.dirs, g.wds = make(map[int32]string), make(map[string]int32)
-	return nil
+	g.reader, err = newReader(g.file, g.parse)
+	return err
 }
 
 // add watches a folder. The mutex is held meanwhile, so no event is read before its folder is
@@ -146,20 +148,20 @@ func (g *inotifyGroup) remove(dir string) error {
 	return nil
 }
 
-// parse reads the events in buf and gives them away.
-func (g *inotifyGroup) parse(buf []byte, give func(event), lost func()) {
+// parse implements parser.
+func (g *inotifyGroup) parse(buf []byte, to []event) (_ []event, lost bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for len(buf) >= unix.SizeofInotifyEvent {
 		wd, mask := int32(binary.NativeEndian.Uint32(buf)), binary.NativeEndian.Uint32(buf[4:])
 		end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(buf[12:]))
 		if end > len(buf) {
-			return
+			break
 		}
 		name := buf[unix.SizeofInotifyEvent:end]
 		buf = buf[end:]
 		if mask&unix.IN_Q_OVERFLOW != 0 {
-			lost()
+			lost = true
 			continue
 		}
 		dir, ok := g.dirs[wd]
@@ -171,9 +173,10 @@ func (g *inotifyGroup) parse(buf []byte, give func(event), lost func()) {
 			delete(g.wds, dir)
 		}
 		if o := inotifyOp(mask); o&^opFolder != 0 {
-			give(event{dir: dir, name: unix.ByteSliceToString(name), op: o})
+			to = append(to, event{dir: dir, name: unix.ByteSliceToString(name), op: o})
 		}
 	}
+	return to, lost
 }
 
 // inotifyOp translates the mask of inotify. That of fanotify has the same numbers.
@@ -211,8 +214,6 @@ type feed struct {
 	direct atomic.Pointer[serve]
 	open   atomic.Int64 // events that were given to out and not served yet
 	order  sync.Mutex   // held from a read of what is no modification until out has all of it
-	buf    []byte       // of drain
-	batch  []event      // of drain
 }
 
 func newFeed() *feed {
@@ -236,8 +237,8 @@ func (s *feed) end() error {
 	return nil
 }
 
-// A parser reads events as the kernel writes them.
-type parser func(buf []byte, give func(event), lost func())
+// A parser reads events as the kernel writes them, and appends them. It reports whether some were lost.
+type parser func(buf []byte, to []event) (evs []event, lost bool)
 
 // eventBytes is how many bytes are read at once: some hundred events.
 const eventBytes = 16 << 10
@@ -272,9 +273,8 @@ func (s *feed) follow(f *os.File, parse parser) {
 			s.fail(failed)
 			return
 		}
-		batch = batch[:0]
-		lost := false
-		parse(buf[:n], func(ev event) { batch = append(batch, ev) }, func() { lost = true })
+		var lost bool
+		batch, lost = parse(buf[:n], batch[:0])
 		if s.open.Load() > 0 || !s.serve(batch...) {
 			s.open.Add(int64(len(batch)))
 			for _, ev := range batch {
@@ -372,48 +372,63 @@ func readable(fd uintptr) bool {
 
 // writesIn drains the group of modifications. A loss is told of later than one of other events: what has been written is closed one day, and the
 // other group tells of that.
-func (s *feed) writesIn(f *os.File, parse parser, give func(event)) {
-	if s.drain(f, parse, give) {
+func (s *feed) writesIn(r *reader, give func(event)) {
+	if r.drain(give) {
 		give(event{op: opModified | opPending})
 	}
 }
 
 // othersIn drains the group of what is no modification, and tells of a loss as follow does.
-func (s *feed) othersIn(f *os.File, parse parser, give func(event)) {
-	if s.drain(f, parse, give) {
+func (s *feed) othersIn(r *reader, give func(event)) {
+	if r.drain(give) {
 		s.fail(fsnotify.ErrEventOverflow)
 	}
 }
 
-// drain reads a group until it is empty, and gives what it reads at once. It reports whether some was lost.
-func (s *feed) drain(f *os.File, parse parser, give func(event)) (lost bool) {
+// A reader reads a group until it is empty. It is made once, with all that a read needs: there is a read for each file that is written.
+type reader struct {
+	conn  syscall.RawConn
+	parse parser
+	once  func(fd uintptr) // read
+	buf   []byte
+	batch []event
+	n     int // of the last read
+}
+
+func newReader(f *os.File, parse parser) (*reader, error) {
 	conn, err := f.SyscallConn()
 	if err != nil {
-		return false
+		return nil, err
 	}
-	if s.buf == nil {
-		s.buf = make([]byte, eventBytes)
+	r := &reader{conn: conn, parse: parse, buf: make([]byte, eventBytes)}
+	r.once = r.read
+	return r, nil
+}
+
+// read reads what there is, and nothing where that fails.
+func (r *reader) read(fd uintptr) {
+	if n, err := unix.Read(int(fd), r.buf); err == nil {
+		r.n = n
 	}
-	batch := s.batch
-	s.batch = nil // to serve an event may drain the other group
-	buf := s.buf
-	_ = control(conn, func(fd int) {
-		for range drainsAtOnce {
-			n, err := unix.Read(fd, buf)
-			if err != nil || n <= 0 {
-				return
-			}
-			batch = batch[:0]
-			parse(buf[:n], func(ev event) { batch = append(batch, ev) }, func() { lost = true })
-			for _, ev := range batch {
-				give(ev)
-			}
-			if n <= len(buf)-eventMost {
-				return // there was no more
-			}
+}
+
+// drain gives what it reads at once. It reports whether some was lost.
+func (r *reader) drain(give func(event)) (lost bool) {
+	for range drainsAtOnce {
+		r.n = 0
+		if r.conn.Control(r.once) != nil || r.n <= 0 {
+			break // closed, or empty
 		}
-	})
-	s.batch = batch
+		n, missed := r.n, false
+		r.batch, missed = r.parse(r.buf[:n], r.batch[:0])
+		lost = lost || missed
+		for _, ev := range r.batch {
+			give(ev)
+		}
+		if n <= len(r.buf)-eventMost {
+			break // there was no more
+		}
+	}
 	return lost
 }
 

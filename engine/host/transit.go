@@ -184,8 +184,9 @@ func (h *hub) isHeldUp(by *actor, now time.Time) bool {
 
 // writing implements Host.Writing.
 func (h *hub) writing(ctx context.Context, path string) (yes bool) {
-	if h.servedNow(func() { yes = h.isPassing(path) }) {
-		return yes
+	if h.lockServed() {
+		defer h.mu.Unlock()
+		return h.isPassing(path)
 	}
 	answer := make(chan bool, 1)
 	h.caughtUp(ctx, func() { answer <- h.isPassing(path) })
@@ -198,9 +199,12 @@ func (h *hub) writing(ctx context.Context, path string) (yes bool) {
 
 // hear implements Host.Hear.
 func (h *hub) hear(ctx context.Context) {
-	waits := false
-	if h.servedNow(func() { waits = len(h.transits.order) > 0 }) && !waits {
-		return
+	if h.lockServed() {
+		waits := len(h.transits.order) > 0
+		h.mu.Unlock()
+		if !waits {
+			return
+		}
 	}
 	var since time.Time
 	for {
@@ -246,24 +250,28 @@ func (x *transits) until(then time.Time) <-chan struct{} {
 	return nil
 }
 
-// servedNow has f called on this goroutine, when all that has happened until then is served. It reports false, and f was not called, where
+// lockServed locks mu on this goroutine, when all that has happened until then is served. It reports false, and mu is not locked, where
 // that is the hub's to do: somebody serves, or there is more work. Most ask while a file after the other is written: then no other
 // goroutine has to be woken for each answer.
-func (h *hub) servedNow(f func()) bool {
+func (h *hub) lockServed() (served bool) {
 	if !h.mu.TryLock() {
 		return false
 	}
-	defer h.mu.Unlock()
-	if h.over || h.busy() || h.w != nil && !h.w.now(h.give) {
+	defer func() {
+		if !served {
+			h.mu.Unlock()
+		}
+	}()
+	if h.over || h.busy() || h.w != nil && !h.w.now(h.gives) {
 		return false
 	}
-	h.modifications()
-	h.listen()
+	if !h.listen() {
+		h.modifications()
+	}
 	if h.busy() {
 		h.wakeUp()
 		return false
 	}
-	f()
 	return true
 }
 
@@ -299,7 +307,7 @@ func (h *hub) catchUp() {
 	if h.w == nil {
 		return
 	}
-	h.w.catchUp(h.give)
+	h.w.catchUp(h.gives)
 	h.modifications()
 }
 
