@@ -56,7 +56,8 @@ func (b *body) open() (io.ReadCloser, error) {
 func (c *run) body() (*body, error) {
 	switch {
 	case c.res.Content != nil:
-		return textBody(*c.res.Content), nil
+		c.text = *textBody(*c.res.Content)
+		return &c.text, nil
 	case c.res.Source != "":
 		paths := c.paths()
 		from := files.OwnCredential(c.res.Source)

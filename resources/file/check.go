@@ -57,6 +57,8 @@ type run struct {
 	lost     error             // why nothing can be made where the path leads; nil for no reason
 	held     []atomicfile.Dir  // folders that are open until close
 	first    [1]atomicfile.Dir // room for a single folder, as most runs hold
+	look     look              // of the walk to the path
+	text     body              // room for the content, where that is a text
 	managed  map[string]bool
 	same     map[string]same // pairs that this run found equal
 	relabel  bool            // the label of the path differs, as reportAttrs has told
@@ -176,7 +178,7 @@ func (c *run) unchanged() bool {
 // A Stat proves something only once its clock has moved on: a write in the same tick would leave
 // the same times. Then the run remembers nothing, and the next one reads the file again.
 func (c *run) remember(n node, st atomicfile.Stat, inputs []atomicfile.Stat) {
-	if n.rel != "" || n.String() != strings.TrimSuffix(c.path, "/") || !c.settled(n.String(), st) {
+	if at := strings.TrimSuffix(c.path, "/"); n.rel != "" || n.String() != at || !c.settled(at, st) {
 		return
 	}
 	for i, in := range inputs {
@@ -312,11 +314,11 @@ func (c *run) follow() (node, error) {
 	if err != nil {
 		return node{}, c.refused(err)
 	}
-	n := node{dir: c.keep(p.Folder), name: p.Name, seen: &look{stat: atomicfile.FromSys(&p.Stat)}}
+	c.look = look{stat: atomicfile.FromSys(&p.Stat)}
 	if p.Missing {
-		n.seen.err = unix.ENOENT
+		c.look.err = unix.ENOENT
 	}
-	return n, nil
+	return node{dir: c.keep(p.Folder), name: p.Name, seen: &c.look}, nil
 }
 
 // lostAt returns a node for a path that leads to nothing, not even to a folder. Where a
@@ -415,6 +417,9 @@ func (c *run) within(n node, do func(node) error) error {
 		return c.lost
 	}
 	err := do(n)
+	if err == nil {
+		return nil
+	}
 	// The second try has the folder of now. A third is not needed: a second removal is told by
 	// the error.
 	if files.IsMissing(err) && files.HasParent(c.paths(), n.String()) {

@@ -116,8 +116,13 @@ func (d Dir) alter(call func() (bool, error)) (altered bool, err error) {
 	return altered, err
 }
 
-// Path returns the path of a name of this folder, for people and for Watch.
-func (d Dir) Path(name string) string { return d.path + "/" + name }
+// Path returns the path of a name of this folder, for people and for Watch; of no name, that of the folder.
+func (d Dir) Path(name string) string {
+	if name == "" && d.path != "" {
+		return d.path
+	}
+	return d.path + "/" + name
+}
 
 // Settle waits for who is making or removing a name of the folder, after which the kernel tells of it: others see what becomes of the name before that,
 // and he may wait for a processor in between. He holds the lock of the folder. A rename of a name to itself takes it, too, and does nothing.
@@ -127,7 +132,15 @@ func (d Dir) Settle(name string) {
 		return
 	}
 	defer release()
-	_ = d.do(func() error { return unix.Renameat(d.fd, name, d.fd, name) })
+	if d.as == nil {
+		_ = settleAt(d.fd, name)
+		return
+	}
+	_ = d.as.Do(func() error { return settleAt(d.fd, name) })
+}
+
+func settleAt(dir int, name string) error {
+	return retry(func() error { return unix.Renameat(dir, name, dir, name) })
 }
 
 // Lstat looks at a name.

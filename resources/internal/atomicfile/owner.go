@@ -218,7 +218,7 @@ func (n *New) lends(attr string) bool {
 // what is made in it; -1 is for the user who makes it.
 func (d Dir) stranger(uid int) (bool, error) {
 	folder, err := fstat(d.fd)
-	if uid < 0 {
+	if uid < 0 && folder.UID != 0 {
 		uid = d.uid()
 	}
 	return err == nil && folder.Strange(uid), d.failed("stat", "", err)

@@ -94,6 +94,9 @@ func (d Dir) Temps(most int) (Temps, error) {
 
 // Of reports whether there was a temporary file of a name.
 func (t Temps) Of(name string) bool {
+	if len(t) == 0 {
+		return false
+	}
 	_, ok := t[tempName(name)]
 	return ok
 }
