@@ -156,8 +156,8 @@ type said struct {
 	frees   string         // a path; see engine.PlanningHost
 	leaves  bool           // something to a process that is in the middle of writing it
 	newest  *engine.Newest // of its last command that shows its lines; nil for none
-	led     engine.Cause   // counts as a cause of this run: see catchUp
-	later   engine.Cause   // the loop has heard it during the run, which may not have seen it
+	led     *engine.Cause  // counts as a cause of this run: see catchUp; nil for none
+	later   *engine.Cause  // the loop has heard it during the run, which may not have seen it; nil for nothing
 }
 
 // says returns the reports of the resource, for more of them. The caller holds mu, here and in the methods below, unless the run
@@ -357,6 +357,9 @@ func (v *vertex) sayEvent() {
 	}
 }
 
+// usualChanges are those of most runs that make something: that it is there, and its content.
+const usualChanges = 2
+
 // change implements Init.Change, without secrets. The first change of a run that applies tells the loop that something is about to be
 // altered: from then on the graph has not converged.
 func (v *vertex) change(c engine.Change) {
@@ -366,6 +369,9 @@ func (v *vertex) change(c engine.Change) {
 	if c.Print != "" {
 		said.print = said.print*31 + maphash.String(v.r.loop.holds.seed, c.Print)
 		c.Print = ""
+	}
+	if said.changes == nil {
+		said.changes = make([]engine.Change, 0, usualChanges)
 	}
 	said.changes = append(said.changes, c)
 	first := v.run.applied && len(said.changes) == 1

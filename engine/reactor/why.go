@@ -157,8 +157,18 @@ func (v *vertex) led() engine.Cause {
 	defer v.run.mu.Unlock()
 	c := v.watch.Subs().Led()
 	if v.run.inRun && c.Merged > 0 {
-		v.run.says().later.Merge(c)
+		said := v.run.says()
+		said.later = merged(said.later, c)
 	}
+	return c
+}
+
+// merged joins a later cause to one that may be nil.
+func merged(c *engine.Cause, later engine.Cause) *engine.Cause {
+	if c == nil {
+		c = new(engine.Cause)
+	}
+	c.Merge(later)
 	return c
 }
 
@@ -168,12 +178,13 @@ func (v *vertex) catchUp() {
 	v.run.mu.Lock()
 	defer v.run.mu.Unlock()
 	c := v.watch.Subs().Led()
-	if said := v.run.said; said != nil {
+	if said := v.run.said; said != nil && said.later != nil {
 		said.later.Merge(c)
-		c, said.later = said.later, engine.Cause{}
+		c, said.later = *said.later, nil
 	}
 	if c.Merged > 0 {
-		v.run.says().led.Merge(c)
+		said := v.run.says()
+		said.led = merged(said.led, c)
 	}
 }
 
@@ -193,9 +204,9 @@ func (l *loop) number(v *vertex, run *Run) {
 	}
 	run.Triggers, run.Class = v.run.job.triggers, v.run.job.class
 	v.run.mu.Lock()
-	if said := v.run.said; said != nil && said.led.Merged > 0 {
-		run.Triggers = joined(run.Triggers, l.triggerOf(v, said.led))
-		said.led = engine.Cause{}
+	if said := v.run.said; said != nil && said.led != nil {
+		run.Triggers = joined(run.Triggers, l.triggerOf(v, *said.led))
+		said.led = nil
 	}
 	v.run.mu.Unlock()
 	v.run.job.triggers = nil
