@@ -88,14 +88,14 @@ func (w *wants) UnitFile(p, content string) {
 
 // isUnitFile reports whether a path is that of a unit file, or of an addition to one.
 func isUnitFile(p string) bool {
-	for _, dir := range slices.Concat(UnitFolders, UserUnitFolders) {
-		rest, ok := strings.CutPrefix(p, dir)
-		folder, _, below := strings.Cut(rest, "/")
-		if ok && path.Ext(rest) != "" && (!below || strings.HasSuffix(folder, ".d")) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(UnitFolders, func(dir string) bool { return isUnitIn(p, dir) }) ||
+		slices.ContainsFunc(UserUnitFolders, func(dir string) bool { return isUnitIn(p, dir) })
+}
+
+func isUnitIn(p, dir string) bool {
+	rest, ok := strings.CutPrefix(p, dir)
+	folder, _, below := strings.Cut(rest, "/")
+	return ok && path.Ext(rest) != "" && (!below || strings.HasSuffix(folder, ".d"))
 }
 
 // addition returns the unit to whose file a path in a folder next to it adds something.
