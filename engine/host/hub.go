@@ -37,6 +37,7 @@ type hub struct {
 	over bool // nobody serves any more
 
 	each, gives func(event) // event and give, as values that are made once
+	closes      func(*sub)  // close
 
 	log   *slog.Logger
 	open  func(engine.Clock) (eventSource, error)
@@ -98,7 +99,7 @@ func newHub(clock engine.Clock, log *slog.Logger, open func(engine.Clock) (event
 		transits: newTransits(clock),
 		exits:    exits{of: make(map[*actor]map[*transit]struct{})},
 	}
-	h.each, h.gives = h.event, h.give
+	h.each, h.gives, h.closes = h.event, h.give, h.close
 	h.timer.Stop()
 	return h
 }

@@ -21,6 +21,7 @@ type request struct {
 	o       engine.WatchOptions
 	settled chan struct{} // closed when it is armed, or will never be; nil where a notice is told
 	next    *request      // under hub.mu
+	room    [1]string     // for paths: most are of one
 }
 
 // watch subscribes to the paths. Many wait here for as long as their file system takes, and
@@ -30,7 +31,7 @@ func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r, err := h.request(newSub(h.close), paths, o)
+	r, err := h.request(newSub(h.closes), paths, o)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) 
 
 // notify subscribes to the paths and does not wait until that is armed.
 func (h *hub) notify(paths []string, o engine.WatchOptions, n engine.Notice) (engine.Subscription, error) {
-	r, err := h.request(newNoticeSub(h.close, n), paths, o)
+	r, err := h.request(newNoticeSub(h.closes, n), paths, o)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +61,8 @@ func (h *hub) request(s *sub, paths []string, o engine.WatchOptions) (*request, 
 	if err := checkPaths(paths); err != nil {
 		return nil, err
 	}
-	r := &request{sub: s, paths: slices.Clone(paths), o: o}
+	r := &request{sub: s, o: o}
+	r.paths = append(r.room[:0], paths...)
 	if s.notice == nil {
 		r.settled = make(chan struct{})
 	}

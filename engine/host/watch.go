@@ -30,6 +30,7 @@ type sub struct {
 	resource string // engine.WatchOptions.Resource
 
 	entries     []entry  // the hub's
+	alone       [1]entry // room for them: most are of one path
 	nextClosing *sub     // under hub.mu
 	request     *request // under hub.mu; until it is settled
 }
@@ -171,7 +172,10 @@ func (h *hub) admit(r *request) {
 	if r.o.Recurse || r.o.Contents {
 		n *= 2
 	}
-	s.entries = make([]entry, 0, n) // never grown: the entries are pointed to
+	s.entries = s.alone[:0] // never grown: the entries are pointed to
+	if n > len(s.alone) {
+		s.entries = make([]entry, 0, n)
+	}
 	h.stats.subs.Add(1)
 	for _, p := range r.paths {
 		h.subscribe(s, p, r.o)
