@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"os"
 	"runtime"
 	"runtime/metrics"
 	"testing"
@@ -86,6 +87,43 @@ func filesSaying(dir string, n, what int) *gapi.Declared {
 			Value: &schema.Node{Kind: schema.NodeMap, Pairs: []schema.Pair{{Key: "content", Value: text}}}})
 	}
 	return d
+}
+
+// TestColdFileAllocates bounds what a file costs that is made, in objects: its declaration, its Watch, its run with the question who writes,
+// the report, and its end in the next graph. A converge of many files is mostly that, and the collection of it.
+func TestColdFileAllocates(t *testing.T) {
+	const files, most = 1000, 70
+	converged := make(chan struct{}, 1)
+	e, err := mgmt.New(mgmt.Options{Observer: mgmt.Observer{Converged: func(is bool, c mgmt.Counts) {
+		if is && c[engine.StateOK] == files {
+			select {
+			case converged <- struct{}{}:
+			default:
+			}
+		}
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := e.Start(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cancel(); _ = e.Wait() })
+	n := testing.AllocsPerRun(3, func() {
+		dir := t.TempDir()
+		if _, err := e.Apply(ctx, filesSaying(dir, files, 0)); err != nil {
+			t.Fatal(err)
+		}
+		for made := false; !made; {
+			<-converged
+			_, err := os.Stat(fmt.Sprintf("%s/%d", dir, files-1))
+			made = err == nil // else it was the graph before
+		}
+	})
+	if n /= files; n > most {
+		t.Errorf("a file makes %v objects, want at most %v", n, most)
+	}
 }
 
 // memory returns what is reachable, and what the runtime has of the system.

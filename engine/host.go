@@ -79,9 +79,20 @@ type WatchOptions struct {
 	// Own, if it is not nil, says whether the path still is as the subscriber has left it. Then
 	// no wake-up tells of it. Host may ask it before each wake-up, on any goroutine, or never.
 	// What another process is known to have done is nobody's own, and is not asked about.
-	// It must not wait for anything but a look at the path.
-	Own func() bool
+	Own Owner
 }
+
+// Owner knows how a subscriber has left what he watches.
+type Owner interface {
+	// AsLeft reports whether it still is so. It must not wait for anything but a look at it.
+	AsLeft() bool
+}
+
+// OwnerFunc is a function as an Owner.
+type OwnerFunc func() bool
+
+// AsLeft implements Owner.
+func (f OwnerFunc) AsLeft() bool { return f() }
 
 // Subscription is a stream of wake-ups. Nothing queues: many changes between two
 // receives are one wake-up.

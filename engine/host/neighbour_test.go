@@ -98,7 +98,7 @@ func TestFindingK1Writers(t *testing.T) {
 					write(t, r.file, r.want)
 				}
 				r.left = sigOf(r.file)
-				s := watch(t, h, engine.WatchOptions{Own: r.own}, r.file)
+				s := watch(t, h, engine.WatchOptions{Own: engine.OwnerFunc(r.own)}, r.file)
 				var all sync.WaitGroup
 				defer all.Wait()
 				defer s.Close()

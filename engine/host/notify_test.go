@@ -72,7 +72,7 @@ func TestNotifyOwn(t *testing.T) {
 	var asked atomic.Int32
 	own.Store(true)
 	n := newTold()
-	s := notify(t, h, n, engine.WatchOptions{Own: func() bool { asked.Add(1); return own.Load() }}, file)
+	s := notify(t, h, n, engine.WatchOptions{Own: engine.OwnerFunc(func() bool { asked.Add(1); return own.Load() })}, file)
 	must(t, hear(t, n.armed))
 	write(t, file, "ours")
 	settle(t, h)

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
 // TestOwnChanges: a subscriber that says so is not woken by its own changes. A link that takes
@@ -19,7 +21,7 @@ func TestOwnChanges(t *testing.T) {
 	file, target := filepath.Join(dir, "f"), filepath.Join(dir, "target")
 	var own atomic.Bool
 	h := newHost(t, Options{})
-	mine := watch(t, h, engine.WatchOptions{Own: own.Load}, file)
+	mine := watch(t, h, engine.WatchOptions{Own: engine.OwnerFunc(own.Load)}, file)
 	another := watch(t, h, plain, file)
 	own.Store(true)
 	write(t, file, "ours")
@@ -43,7 +45,7 @@ func TestFindingQ6OverwrittenAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	h := newHost(t, Options{})
 	var asked atomic.Int32
-	mine := watch(t, h, engine.WatchOptions{Resource: "file[f]", Own: func() bool { return asked.Add(1) == 1 }}, file)
+	mine := watch(t, h, engine.WatchOptions{Resource: "file[f]", Own: engine.OwnerFunc(func() bool { return asked.Add(1) == 1 })}, file)
 	another := watch(t, h, engine.WatchOptions{Contents: true}, filepath.Dir(file))
 	write(t, file+".new", "ours, and a stranger's right after")
 	settle(t, h, another)
@@ -54,11 +56,43 @@ func TestFindingQ6OverwrittenAtOnce(t *testing.T) {
 	}
 }
 
+// TestLeftIsOwn: what is exactly as its subscriber has left it wakes others, and him only while he is at it. To ask makes no goroutine,
+// which would be one for each file that is written.
+func TestLeftIsOwn(t *testing.T) {
+	if chosen() == "fsnotify" {
+		return // it does not tell of the end of a write
+	}
+	file := filepath.Join(t.TempDir(), "f")
+	write(t, file, "ours")
+	st, err := lstat(file)
+	must(t, err)
+	left := &safepath.Left{Path: file, State: new(atomic.Pointer[safepath.State])}
+	state := safepath.StateOf(&st)
+	left.State.Store(&state)
+	h := newHost(t, Options{})
+	mine := watch(t, h, engine.WatchOptions{Own: left}, file)
+	another := watch(t, h, plain, file)
+	touch := func() {
+		f, err := os.OpenFile(file, os.O_WRONLY, 0)
+		must(t, err)
+		must(t, f.Close())
+	}
+	touch()
+	woken(t, another)
+	silent(t, h, mine)
+	if n := testing.AllocsPerRun(100, func() { mine.(*sub).isOwn() }); n > 2 {
+		t.Errorf("it makes %v objects to ask", n)
+	}
+	left.State.Store(nil)
+	touch()
+	woken(t, mine)
+}
+
 // TestOwnPanics: a subscriber that panics when it is asked is woken, and so are the others.
 func TestOwnPanics(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	h := newHost(t, Options{})
-	bad := watch(t, h, engine.WatchOptions{Own: func() bool { panic("own") }}, file)
+	bad := watch(t, h, engine.WatchOptions{Own: engine.OwnerFunc(func() bool { panic("own") })}, file)
 	another := watch(t, h, plain, file)
 	write(t, file, "text")
 	woken(t, bad)
@@ -69,7 +103,7 @@ func TestOwnPanics(t *testing.T) {
 func TestFindingM2GoexitOfOwn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	h := newHost(t, Options{})
-	bad := watch(t, h, engine.WatchOptions{Own: func() bool { runtime.Goexit(); return true }}, file)
+	bad := watch(t, h, engine.WatchOptions{Own: engine.OwnerFunc(func() bool { runtime.Goexit(); return true })}, file)
 	another := watch(t, h, plain, file)
 	for _, text := range []string{"one", "two"} {
 		write(t, file, text)

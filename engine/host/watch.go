@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
@@ -24,7 +25,7 @@ type sub struct {
 	cause  engine.Cause
 	closed bool
 	stop   func() bool   // unties it from its context
-	own    func() bool   // engine.WatchOptions.Own; nil for never
+	own    engine.Owner  // engine.WatchOptions.Own; nil for never
 	notice engine.Notice // is told instead of c; nil for c
 
 	resource string // engine.WatchOptions.Resource
@@ -103,10 +104,14 @@ func (s *sub) isWoken() bool {
 }
 
 // isOwn asks the subscriber. Where it panics or ends its goroutine, that counts as no answer: the hub serves the others too.
+// A look that the engine takes for it can't do that, and needs no goroutine of its own: there is one for each file that is written.
 func (s *sub) isOwn() (own bool) {
+	if left, ok := s.own.(*safepath.Left); ok {
+		return left.AsLeft()
+	}
 	_ = apart.Call("Own", func() (err error) {
 		defer engine.Caught("Own", &err)
-		own = s.own()
+		own = s.own.AsLeft()
 		return nil
 	})
 	return own

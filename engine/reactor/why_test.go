@@ -200,7 +200,11 @@ func TestWhyCause(t *testing.T) {
 // watching is the Watch of a fake that is woken by paths.
 func watching(own func() bool, paths ...string) func(context.Context, *fake) error {
 	return func(ctx context.Context, f *fake) error {
-		sub, err := f.init.Host.Watch(ctx, paths, engine.WatchOptions{Own: own})
+		var o engine.WatchOptions
+		if own != nil {
+			o.Own = engine.OwnerFunc(own)
+		}
+		sub, err := f.init.Host.Watch(ctx, paths, o)
 		if err != nil {
 			return err
 		}

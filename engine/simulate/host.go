@@ -254,7 +254,7 @@ func (s *sub) C() <-chan struct{} {
 }
 
 // own reports whether the change that has just been made is that of the reader itself.
-func (s *sub) own() bool { return s.options.Own != nil && s.options.Own() }
+func (s *sub) own() bool { return s.options.Own != nil && s.options.Own.AsLeft() }
 
 func (s *sub) Cause() engine.Cause {
 	s.host.mu.Lock()

@@ -224,7 +224,7 @@ func TestDelivering(t *testing.T) {
 		wakes = now
 	}
 	own := false
-	a, errA := h.Watch(t.Context(), []string{"/a"}, engine.WatchOptions{Own: func() bool { return own }})
+	a, errA := h.Watch(t.Context(), []string{"/a"}, engine.WatchOptions{Own: engine.OwnerFunc(func() bool { return own })})
 	b, errB := h.Watch(t.Context(), []string{"/a", "/b"}, engine.WatchOptions{})
 	if err := errors.Join(errA, errB); err != nil {
 		t.Fatal(err)

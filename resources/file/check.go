@@ -135,7 +135,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	defer c.close()
 	err := c.run()
 	if s := &r.seen; s.ok && s.inputs == nil && !c.res.IsFolder() {
-		r.left.Store(new(s.stat))
+		r.left.Store(new(safepath.State(s.stat)))
 	}
 	return !c.changed && err == nil, err
 }

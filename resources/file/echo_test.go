@@ -29,17 +29,17 @@ func TestFileOwnWriteIsNoNews(t *testing.T) {
 			r := &Res{Path: path, Content: new("wanted"), Mode: "0644"}
 			f := enginetest.NewInit(t)
 			kindtest.Must(t, r.Init(f.Init()))
-			if r.asLeft(path) {
+			if r.leftAt(path).AsLeft() {
 				t.Error("nothing has run, and it is as left")
 			}
 			if _, err := r.CheckApply(t.Context(), true); err != nil {
 				t.Fatal(err)
 			}
-			if r.seen.ok && !r.asLeft(path) { // where the clock of the file system is coarse, the next run tells
+			if r.seen.ok && !r.leftAt(path).AsLeft() { // where the clock of the file system is coarse, the next run tells
 				t.Error("its own write is news")
 			}
 			kindtest.Must(t, alter())
-			if r.asLeft(path) {
+			if r.leftAt(path).AsLeft() {
 				t.Error("it is no news")
 			}
 			kindtest.Must(t, os.RemoveAll(dir+".old"))

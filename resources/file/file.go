@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/traits"
@@ -79,7 +79,7 @@ type Res struct {
 	told  string        // the path that the other files know of
 	attr  string        // where the label is, for tests; else atomicfile.SELinux
 	seen  seen
-	left  *atomic.Pointer[atomicfile.Stat] // the state that the last run has left, for Watch; nil in it while that is not known
+	left  *atomic.Pointer[safepath.State] // the state that the last run has left, for Watch; nil in it while that is not known
 }
 
 // Entry is one thing below a folder that is copied or purged.
@@ -285,7 +285,7 @@ func outside(p, what, from string) error {
 // It forgets the findings of an earlier life: the machine may have changed in between.
 func (r *Res) Init(init *engine.Init) error {
 	r.init, r.seen, r.told = init, seen{}, ""
-	r.left = new(atomic.Pointer[atomicfile.Stat])
+	r.left = new(atomic.Pointer[safepath.State])
 	if !r.back {
 		r.tell(r.filePath())
 	}

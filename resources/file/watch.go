@@ -7,7 +7,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/safepath"
-	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
 
@@ -52,7 +51,7 @@ func (r *Res) Watches() (paths []string, o engine.WatchOptions, ok bool) {
 }
 
 func (r *Res) watchOptions(at string) engine.WatchOptions {
-	return engine.WatchOptions{Recurse: r.IsFolder() && r.Recurse, Own: func() bool { return r.asLeft(at) }}
+	return engine.WatchOptions{Recurse: r.IsFolder() && r.Recurse, Own: r.leftAt(at)}
 }
 
 // waitsForUnmanaged reports whether it has to be looked at when a path below leaves the graph.
@@ -107,16 +106,10 @@ func (s *subs) close() {
 	}
 }
 
-// asLeft reports whether the file is exactly as the last run has left it: then the wake-up tells of that run's own write,
+// leftAt tells whether the file is exactly as the last run has left it: then the wake-up tells of that run's own write,
 // and a check would find nothing. A run that goes on has left nothing yet.
-// It costs one system call and is asked on a goroutine of the host.
-func (r *Res) asLeft(at string) bool {
-	left := r.left.Load()
-	if left == nil {
-		return false
-	}
-	now, err := atomicfile.RawLstat(safepath.Of(r.init.Host), at)
-	return err == nil && now == *left
+func (r *Res) leftAt(at string) *safepath.Left {
+	return &safepath.Left{Machine: r.init.Host, Path: at, State: r.left}
 }
 
 // copied returns the paths that the content comes from.

@@ -11,23 +11,10 @@ import (
 // Stat is what a look at a file tells. Two equal ones are of the same file in
 // the same state, if it has not changed within the grain of its clock; see
 // Settled. The zero Stat is of no file.
-type Stat struct {
-	Dev, Ino     uint64
-	Size         int64
-	Mtime, Ctime int64  // nanoseconds since 1970
-	Mode         uint32 // type and permissions, as the system has them
-	UID, GID     uint32
-	Links        uint32
-}
+type Stat safepath.State
 
 // FromSys returns what a call of the system has told.
-func FromSys(st *unix.Stat_t) Stat {
-	return Stat{
-		Dev: uint64(st.Dev), Ino: st.Ino, Size: st.Size,
-		Mtime: st.Mtim.Nano(), Ctime: st.Ctim.Nano(),
-		Mode: st.Mode, UID: st.Uid, GID: st.Gid, Links: uint32(st.Nlink),
-	}
-}
+func FromSys(st *unix.Stat_t) Stat { return Stat(safepath.StateOf(st)) }
 
 // PermBits are the bits of a mode that chmod sets.
 const PermBits = 0o7777
