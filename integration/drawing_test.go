@@ -36,7 +36,7 @@ var important = []struct{ box, part string }{
 }
 
 // undrawn are packages that no program is built of, and borders that every package may cross.
-var undrawn = []string{"integration", "integration/*", "packaging/*", "engine/enginetest", "graph/graphtest", "internal/*"}
+var undrawn = []string{"docs/*", "integration", "integration/*", "packaging/*", "engine/enginetest", "graph/graphtest", "internal/*"}
 
 // boxOf returns the box of the drawing in which a package stands, "" for none: internal packages stand in the box of their owner,
 // and a suite of tests in none.
