@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -219,5 +220,5 @@ func configSource(trust bool) gapi.Source {
 // withoutVars returns an environment without the settings of variables of a graph. Their names are the graph's, so none of them is a misspelled
 // setting.
 func withoutVars(environ []string) []string {
-	return slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, varPrefix) })
+	return slices.DeleteFunc(environ, func(entry string) bool { return strings.HasPrefix(entry, input.VarPrefix) })
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -25,7 +26,7 @@ func newData(a *app) *cobra.Command {
 
 // dataFlags are those of data explain.
 type dataFlags struct {
-	input  input
+	input  inputFlags
 	output choice
 }
 
@@ -61,14 +62,14 @@ this machine; --facts takes those of another one. It touches nothing.`,
 // Faults of the graph go to standard error, and the code is then 1.
 func (f *dataFlags) run(a *app, key string) error {
 	// Data belongs to a graph, so the default graph counts here. The verb eval can do without one.
-	if f.input.yaml == "" {
-		f.input.yaml = defaultGraph
+	if f.input.YAML == "" {
+		f.input.YAML = input.Default
 	}
 	o, err := f.input.options(a)
 	if err != nil {
 		return err
 	}
-	d, ds := yaml.ExplainData(f.input.yaml, o, a.in, key)
+	d, ds := yaml.ExplainData(f.input.YAML, o, a.in, key)
 	printDiagnostics(a.err, a.program(), ds)
 	if ds.Err() != nil {
 		return withCode(exitUsage, nil)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/store"
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -33,7 +34,7 @@ type deployFlags struct {
 	signing
 	store direct
 	// Its flags are those of a program. The bounds are the defaults, and each host computes the variables of a graph in YAML.
-	input input
+	input inputFlags
 
 	topic string
 	dry   bool
@@ -287,8 +288,7 @@ func (f *deployFlags) diagnose(err error) error {
 // Its expressions see the other hosts and the schedules of the store. Whether a backend can do it is for each host to say.
 // The kinds are those of this program: a host with another version may still refuse the graph.
 func (f *deployFlags) validate(ctx context.Context, w engine.World, b *deploy.Bundle) error {
-	o := f.input.limits(f.app)
-	o.Blind = true // the hosts have identities for the secrets, and the operator may have none
+	o := f.bounds()
 	view := openView(ctx, w, o, gapi.Env{})
 	defer view.Close()
 	d, err := view.Load(b).Result()
@@ -301,14 +301,21 @@ func (f *deployFlags) validate(ctx context.Context, w engine.World, b *deploy.Bu
 	return nil
 }
 
+// bounds returns how the graphs of a bundle are read here: the hosts have identities for the secrets, and the operator may have none.
+func (f *deployFlags) bounds() yaml.Options {
+	in := f.input
+	in.blind = true
+	return in.unchecked(f.app).Foreign()
+}
+
 // collect reads files by absolute paths, and names them below the folder that all of them share.
 // A file outside of it would have no name on a host: an absolute path in an include is found by validate.
 // The files of a folder are graphs, as they are for mgmt run.
 func (f *deployFlags) collect(ctx context.Context, args []string) (*deploy.Bundle, error) {
 	read := map[string][]byte{}
 	var graphs []string
-	o := f.input.limits(f.app)
-	o.Source, o.Blind = f.app.source(), true
+	o := f.bounds()
+	o.Source = f.app.source()
 	for _, arg := range args {
 		path, err := filepath.Abs(arg)
 		if err != nil {
@@ -360,7 +367,7 @@ func (f *deployFlags) collect(ctx context.Context, args []string) (*deploy.Bundl
 // deploys from any folder.
 func (f *deployFlags) made(ctx context.Context, path string, taken map[string][]byte) (name string, text []byte, err error) {
 	in := f.input
-	in.ts, in.typed = path, true
+	in.TS, in.typed = path, true
 	d, err := in.declared(ctx, f.app)
 	if err != nil {
 		return "", nil, err
@@ -376,7 +383,7 @@ func (f *deployFlags) made(ctx context.Context, path string, taken map[string][]
 	}
 	bare := &readable{a: f.app}
 	for _, v := range set.Vars {
-		if n, _ := jsonnode.Parse(inputValue(v.Text), jsonnode.Options{Nowhere: true}); n != nil {
+		if n, _ := jsonnode.Parse(input.Value(v.Text), jsonnode.Options{Nowhere: true}); n != nil {
 			bare.input(n)
 		}
 	}

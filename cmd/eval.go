@@ -13,7 +13,7 @@ import (
 
 // evalFlags are the flags of eval. The expression is an argument, so it must have no secret in it.
 type evalFlags struct {
-	input  input
+	input  inputFlags
 	output choice
 }
 
@@ -54,7 +54,7 @@ func (f *evalFlags) run(_ context.Context, a *app, src string) error {
 		return err
 	}
 	// Findings about the graph count, too: a variable may have the wrong value.
-	v, ds := yaml.Eval(f.input.yaml, o, a.in, unmarked(src))
+	v, ds := yaml.Eval(f.input.YAML, o, a.in, unmarked(src))
 	printDiagnostics(a.err, a.program(), ds)
 	if ds.Err() != nil {
 		return withCode(exitUsage, nil)

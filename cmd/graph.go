@@ -24,7 +24,7 @@ import (
 // Without live the verb reads files alone and touches no resource. out is a path, empty or - for
 // standard output.
 type graphFlags struct {
-	input     input
+	input     inputFlags
 	steps     transforms
 	output    choice
 	direction choice

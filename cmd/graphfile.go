@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
-	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt"
@@ -22,7 +21,7 @@ import (
 // there. Its methods wait for each other.
 // One daemon has one. Requests of the API call its methods from their own goroutines.
 type graphInput struct {
-	input func() *input // of this moment: a reload may go over to another one
+	input func() *input.Input // of this moment: a reload may go over to another one
 	// Capacity one: the caller that has put a value into it has the turn, and takes the value out.
 	turn   chan struct{}
 	engine *mgmt.Engine
@@ -32,33 +31,8 @@ type graphInput struct {
 
 // newGraphInput makes the owner of the daemon's graph file. turn has one place: two
 // requests never write the file at once.
-func newGraphInput(in func() *input, e *mgmt.Engine, told func(by string), warned func() []string) *graphInput {
+func newGraphInput(in func() *input.Input, e *mgmt.Engine, told func(by string), warned func() []string) *graphInput {
 	return &graphInput{input: in, turn: make(chan struct{}, 1), engine: e, told: told, warned: warned}
-}
-
-// path returns the file of the graph, absolute. The error says why there is none that can
-// be replaced.
-// Only a plain file can be replaced: a folder has several, and a pipe has gone.
-func (in *input) path() (string, error) {
-	path, err := filepath.Abs(in.yaml)
-	// The order is that of the sources of a graph in frontend, so each daemon gets the true reason.
-	switch info, missing := (&gapi.Asker{}).Stat(context.Background(), in.yaml); {
-	case in.catalog != "":
-		return "", errors.New("the graph of this daemon is made of the catalog " + in.catalog)
-	case in.ts != "":
-		return "", errors.New("the graph of this daemon is made by the program " + in.ts)
-	case in.yaml == "":
-		return "", errors.New("this daemon has no graph of its own: its graph is the objects and the deploys of its store")
-	case in.yaml == "-":
-		return "", errors.New("this daemon has read its graph from standard input")
-	case err != nil:
-		return "", err
-	case missing == nil && info.IsDir():
-		return "", errors.New("the graph of this daemon is the folder " + path + ": put the file there, and say mgmt reload")
-	case missing == nil && !info.Mode().IsRegular():
-		return "", errors.New("this daemon has read its graph from " + path + ", which is no file")
-	}
-	return path, nil
 }
 
 // take waits for the turn, until the context ends.
@@ -112,7 +86,7 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 	defer func() { <-g.turn }()
 	left, done := g.engine.AskedBy(control.CallerOf(ctx))
 	defer done()
-	path, err := g.input().path()
+	path, err := g.input().Path()
 	if err != nil {
 		return nil, &control.Error{Status: 409, Text: err.Error(), Hint: "there is no file in whose place another one could be put"}
 	}

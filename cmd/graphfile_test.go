@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -63,7 +64,7 @@ func applying(t *testing.T, path string) *graphInput {
 		}
 	})
 	<-loaded
-	return newGraphInput(func() *input { return &input{yaml: path} }, e, func(string) {}, func() []string { return nil })
+	return newGraphInput(func() *input.Input { return input.New(input.Config{YAML: path}, input.Env{}) }, e, func(string) {}, func() []string { return nil })
 }
 
 // TestFindingC4InitFails: a graph that passes every check, and can't be initialised then, leaves the

@@ -10,7 +10,7 @@ import (
 // drawLive returns a drawing of the graph that the daemon runs.
 // It needs a daemon, and ends with 1 without one. The drawing is of one moment.
 func (f *graphFlags) drawLive(ctx context.Context) ([]byte, error) {
-	if f.input.yaml != "" || f.input.catalog != "" || f.input.ts != "" {
+	if f.input.YAML != "" || f.input.Catalog != "" || f.input.TS != "" {
 		return nil, errors.New("--live draws the graph that the daemon runs, leave --yaml, --puppet-catalog and --ts out")
 	}
 	q := control.GraphQuery{Format: f.output.word, Direction: f.direction.word, Reduce: f.reduce}

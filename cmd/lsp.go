@@ -14,7 +14,7 @@ import (
 )
 
 // lspFlags are the flags of lsp.
-type lspFlags struct{ input input }
+type lspFlags struct{ input inputFlags }
 
 // newLSP makes the verb lsp. It has the flags of validate, since it tells the same findings.
 func newLSP(a *app) *cobra.Command {
@@ -60,7 +60,7 @@ func (f *lspFlags) run(ctx context.Context, a *app) error {
 	a.noMachine()
 	// No signal is listened to: its default action ends the process, which has nothing to save.
 	return lsp.Serve(ctx, a.in, a.out, lsp.Options{
-		Graph: f.input.yaml, YAML: o, Kinds: a.kinds, Meta: meta, TestFile: tests, Version: version(), Format: a.formatted,
+		Graph: f.input.YAML, YAML: o, Kinds: a.kinds, Meta: meta, TestFile: tests, Version: version(), Format: a.formatted,
 		Check: func(d *gapi.Declared) schema.Diagnostics {
 			_, ds := a.build(d)
 			return ds

@@ -17,7 +17,7 @@ import (
 
 // planFlags are the flags of plan. It has no flags for limits: a plan alters nothing.
 type planFlags struct {
-	input input
+	input inputFlags
 	store planStore
 	steps transforms
 	// state is only read: refreshes that are pending and states before a first change are there.
@@ -90,7 +90,11 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	}
 	// A secret that can't be read is an unknown value, so that a plan needs no key.
 	f.input.blind = true
-	front, err := f.input.frontend(a)
+	in, err := f.input.open(a)
+	if err != nil {
+		return err
+	}
+	front, err := in.Frontend()
 	if err != nil {
 		return err
 	}
@@ -113,7 +117,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 	opts := a.options(p.logger)
 	opts.World, opts.Accept = mgmt.Share(world), f.store.world.Accepts()
 	f.steps.set(&opts)
-	opts.State, opts.Debug, opts.Input = mgmt.StateIn(dir), f.debug, f.input.lasting()
+	opts.State, opts.Debug, opts.Input = mgmt.StateIn(dir), f.debug, in.Lasting()
 	opts.Observer.Warned = func(ds schema.Diagnostics) { p.warned(withoutNotes(ds)) }
 	e, err := mgmt.New(opts)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // renderFlags are those of render.
 type renderFlags struct {
-	input input
+	input inputFlags
 	// positions adds a comment with file, line and column to each resource.
 	positions bool
 	explained string // RESOURCE.KEY; empty for the whole graph

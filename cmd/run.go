@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/daemon/trust"
@@ -29,7 +30,7 @@ import (
 // Its fields are settled before run is called: cobra has read the flags, and configure
 // the environment and the file. A reload does not alter them, see resettling.
 type runFlags struct {
-	input   input
+	input   inputFlags
 	steps   transforms
 	state   stateFlags
 	log     logFlags
@@ -144,7 +145,6 @@ func (f *runFlags) checkNumbers() error {
 func (f *runFlags) set(o *mgmt.Options) {
 	f.steps.set(o)
 	f.limits.set(o)
-	o.Input = f.input.lasting()
 	o.Debug, o.NoWatch, o.Strict = f.log.debug, f.noWatch, true
 	o.Parallel, o.Sema = f.parallel, f.sema
 	o.ConvergedTimeout, o.ConvergedExit, o.MaxRuntime = time.Duration(f.quiet), f.exit, time.Duration(f.maxRuntime)
@@ -159,8 +159,12 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if err := cmp.Or(f.checkNumbers(), enoughFiles()); err != nil {
 		return err
 	}
-	f.input.stored = fromStore(a.settled)
-	front, err := f.input.frontend(a)
+	f.input.Stored = fromStore(a.settled)
+	in, err := f.input.open(a)
+	if err != nil {
+		return err
+	}
+	front, err := in.Frontend()
 	if err != nil {
 		return err
 	}
@@ -170,7 +174,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	}
 	// These files say who this host is and whom it trusts. The guard must refuse them before one
 	// is read.
-	if err := a.judge(append(f.world.Files(), f.input.identity, f.remote.cert, f.remote.key, f.remote.ca)...); err != nil {
+	if err := a.judge(append(f.world.Files(), f.input.Identity, f.remote.cert, f.remote.key, f.remote.ca)...); err != nil {
 		return err
 	}
 	// The state folder is the first thing that is taken, since its lock keeps a second daemon
@@ -220,12 +224,13 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	if desk != nil {
 		desk.trust, desk.opt.Removed = by, by.RemovedHosts
 	}
-	return f.with(ctx, a, &openedRun{front, noop, folder, p, world, status, exports, desk, secrets, by, nb})
+	return f.with(ctx, a, &openedRun{in, front, noop, folder, p, world, status, exports, desk, secrets, by, nb})
 }
 
 // openedRun has the things that a run opens first, and closes last.
 // The function run closes each of them. The fields are not altered while the engine runs.
 type openedRun struct {
+	in      *input.Input
 	front   gapi.Frontend
 	noop    mgmt.Noop
 	folder  *state.Folder
@@ -250,19 +255,19 @@ func (f *runFlags) with(ctx context.Context, a *app, o *openedRun) error {
 	trim := newTrimmer()
 	opts := a.options(p.logger)
 	f.set(&opts)
+	opts.Input = o.in.Lasting()
 	svc.Configure(&opts)
-	anew := f.resettling(a, p)
+	anew := f.resettling(a, o.in, p)
 	if o.desk != nil {
 		o.desk.opt.Providers = &pluginDesk{anew.kinds.Load}
 	}
 	// A deploy is bounded as the graph is, and its secrets come from the same places.
-	f.input.secrets(&yaml.Options{}) // also where the graph is not in YAML
 	deployed := func() yaml.Options {
 		y := anew.limits()
-		y.Unseal = o.secrets.Decrypts(func() func(string) (string, error) { return anew.input.Load().unseal })
+		y.Unseal = o.secrets.Decrypts(func() func(string) (string, error) { return anew.input.Load().Unseal() })
 		return y
 	}
-	sealed := func() string { return o.secrets.Recipient(anew.input.Load().identity) }
+	sealed := func() string { return o.secrets.Recipient(anew.input.Load().Config().Identity) }
 	signed := openDeploys(a, o.trust, folder.Dir, deployed, sealed, p.logger)
 	stored := openObjects(o.nb, a.folders.Hostname, a.folders.Roles, f.world.Accepted(a.tables().Kinds), o.secrets, folder.Dir, p.logger)
 	defer stored.close()

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -20,15 +21,10 @@ import (
 // may be absent.
 const (
 	defaultConfig = "/etc/mgmt/mgmt.yaml"
-	defaultGraph  = "/etc/mgmt/graph.yaml"
 
 	// defaultGraphSize is the default of both frontends, which a test compares.
 	defaultGraphSize = "64MiB"
 )
-
-// modulePath is where Puppet and Debian have modules.
-// The first folder with the module counts. The setting puppet_modules replaces the list.
-var modulePath = []string{"/etc/puppetlabs/code/environments/production/modules", "/etc/puppet/code/environments/production/modules", "/etc/puppet/code/modules", "/usr/share/puppet/modules"}
 
 // The types of settings.
 // Numbers have 32 bits, so they fit an int on every machine. Durations are written with a unit, as
@@ -54,7 +50,7 @@ func words(list ...string) *schema.Type { return &schema.Type{Kind: schema.KindS
 var settings = &config.Table{
 	Folder: "prefix", Scratch: "tmp_prefix",
 	Settings: []*config.Setting{
-		{Key: "graph", Live: true, Flag: "yaml", Type: textType, Path: true, Group: "graph", Default: defaultGraph, Example: defaultGraph,
+		{Key: "graph", Live: true, Flag: "yaml", Type: textType, Path: true, Group: "graph", Default: input.Default, Example: input.Default,
 			Doc: "the graph: a YAML `file`, a folder of them, or - for standard input"},
 		{Key: "puppet_catalog", Live: true, Type: textType, Path: true, Group: "graph", Example: "/etc/mgmt/catalog.json",
 			Doc: "the graph: a `file` with what puppet catalog compile prints, or - for standard input"},
@@ -67,7 +63,7 @@ var settings = &config.Table{
 		{Key: "lenient", Live: true, Type: switchType, Example: "true", Doc: "of a catalog: leave out what mgmt can't do, with a warning each"},
 		{Key: "ordering", Live: true, Type: words(string(puppet.None), string(puppet.Manifest)), Default: string(puppet.None), Example: "manifest", Doc: "of a catalog: the order of resources that nothing else orders"},
 
-		{Key: "puppet_modules", Live: true, Type: listType, Example: "[/etc/puppet/code/modules]", Doc: "of a catalog: `folders` with modules, for sources such as puppet:///modules/NAME/FILE (default " + strings.Join(modulePath, ", ") + ")"},
+		{Key: "puppet_modules", Live: true, Type: listType, Example: "[/etc/puppet/code/modules]", Doc: "of a catalog: `folders` with modules, for sources such as puppet:///modules/NAME/FILE (default " + strings.Join(input.ModulePath, ", ") + ")"},
 		{Key: "max_resources", Live: true, Type: manyType, Default: strconv.Itoa(gapi.DefaultMaxResources), Example: "1000000", Doc: "how many resources a graph may have; a graph with more is refused before it takes memory"},
 		{Key: "max_graph_size", Live: true, Type: textType, Default: defaultGraphSize, Example: "256MiB", Check: checkGraphSize, Doc: "how large the files of a graph may be together; 1GiB is the most"},
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -27,9 +28,9 @@ type resettling struct {
 	level  *slog.LevelVar
 	engine *mgmt.Engine
 	stored func(gapi.Frontend) gapi.Frontend // adds the objects of the store and the deploys, which every input is declared with
-	input  atomic.Pointer[input]             // of the graph in effect
+	input  atomic.Pointer[input.Input]       // of the graph in effect
 	kinds  atomic.Pointer[kinds.Set]
-	coming atomic.Pointer[input] // of the graph that is read next; its limits hold for deploys too
+	coming atomic.Pointer[input.Input] // of the graph that is read next; its limits hold for deploys too
 
 	// mu guards the fields below. reread holds it all the time, and a request for the warnings waits.
 	mu      sync.Mutex
@@ -39,21 +40,16 @@ type resettling struct {
 
 // resettling remembers the settings at the start. A reload compares with them, so a
 // warning names each setting that waits for a restart.
-func (f *runFlags) resettling(a *app, p *presenter) *resettling {
+func (f *runFlags) resettling(a *app, in *input.Input, p *presenter) *resettling {
 	r := &resettling{app: a, log: p.logger, level: p.level, begun: a.settled}
-	r.input.Store(&f.input)
+	r.input.Store(in)
 	r.kinds.Store(a.set)
-	r.coming.Store(&f.input)
+	r.coming.Store(in)
 	return r
 }
 
 // limits returns the bounds of deploys, and where their secrets are. They are those of the graph that is read next.
-func (r *resettling) limits() yaml.Options {
-	in := r.coming.Load()
-	o := in.limits(r.app)
-	in.secrets(&o)
-	return o
-}
+func (r *resettling) limits() yaml.Options { return r.coming.Load().Foreign() }
 
 // reread reads the environment, the configuration file and its folders again. Settings that can change
 // while the daemon runs take effect, and a warning names the others. With an error nothing
@@ -149,19 +145,22 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 	// The frontend reads the settings of the graph from the app, and those are the new ones.
 	other := *app
 	other.settled = c.now
-	in := inputOf(c.now)
-	front, err := in.frontend(&other)
+	in, err := inputOf(c.now).open(&other)
+	var front gapi.Frontend
+	if err == nil {
+		front, err = in.Frontend()
+	}
 	if err != nil {
 		ds.Errorf(at(c.input[0]), "%s: %v", c.input[0], err)
 		return nil, ds
 	}
-	in.secrets(&yaml.Options{}) // for deploys, also where the graph is not in YAML
-	if err := other.judge(in.identity); err != nil {
+	from := in.Config()
+	if err := other.judge(from.Identity); err != nil {
 		ds.Errorf(at("identity"), "identity: %v", err)
 	}
 	// A pipe or standard input is empty at a second reading, and a missing file is told with its
 	// setting.
-	for key, path := range map[string]string{"graph": in.yaml, "puppet_catalog": in.catalog, "ts": in.ts} {
+	for key, path := range map[string]string{"graph": from.YAML, "puppet_catalog": from.Catalog, "ts": from.TS} {
 		if path == "" {
 			continue
 		}
@@ -173,27 +172,25 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 		}
 	}
 	r.coming.Store(in)
-	return &mgmt.Source{Frontend: r.stored(front), Input: in.lasting(), Taken: func() { r.moved(in, c) }}, ds
+	return &mgmt.Source{Frontend: r.stored(front), Input: in.Lasting(), Taken: func() { r.moved(in, c) }}, ds
 }
 
 // inputOf returns where settings have the graph from.
-// The values were checked when the settings were read, so errors of Set are impossible here.
-func inputOf(r config.Resolved) *input {
-	in := &input{
-		yaml: r["graph"].Text(), catalog: r["puppet_catalog"].Text(), ts: r["ts"].Text(), tsc: r["tsc"].Text(), identity: r["identity"].Text(),
-		check: choice{word: shownIn(r, "ts_check")}, ordering: choice{word: shownIn(r, "ordering")}, stored: fromStore(r),
-		vars: r["var"].Texts, varFiles: r["vars"].Texts,
-	}
-	_, _ = in.most.Set(shownIn(r, "max_resources")), in.size.Set(shownIn(r, "max_graph_size")) // checked with the file
-	in.puppet.Tags, in.puppet.Lenient = r["tags"].Texts, r["lenient"].Text() == "true"
-	in.puppet.Modules = r["puppet_modules"].Texts
+func inputOf(r config.Resolved) *inputFlags {
+	in := &inputFlags{check: choice{word: shownIn(r, "ts_check")}, ordering: choice{word: shownIn(r, "ordering")}, Config: input.Config{
+		YAML: r["graph"].Text(), Catalog: r["puppet_catalog"].Text(), TS: r["ts"].Text(), Compiler: r["tsc"].Text(), Identity: r["identity"].Text(),
+		Stored: fromStore(r), Vars: r["var"].Texts, VarFiles: r["vars"].Texts,
+		Tags: r["tags"].Texts, Lenient: r["lenient"].Text() == "true", Modules: r["puppet_modules"].Texts,
+	}}
+	most, size := (*resourceCount)(&in.MaxResources), (*graphSize)(&in.MaxBytes)
+	_, _ = most.Set(shownIn(r, "max_resources")), size.Set(shownIn(r, "max_graph_size")) // checked with the file
 	return in
 }
 
 // moved has another graph count, which is in effect now.
 // The engine calls it when the graph took effect. Until then the old settings count, so
 // the next reload finds the difference again.
-func (r *resettling) moved(in *input, c resettled) {
+func (r *resettling) moved(in *input.Input, c resettled) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, key := range c.input {

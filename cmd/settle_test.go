@@ -17,7 +17,7 @@ import (
 // is given. So no setting of a graph is lost when another one changes.
 func TestReloadHasEachFlagOfAGraph(t *testing.T) {
 	none := &cobra.Command{}
-	(&input{}).flags(none)
+	(&inputFlags{}).flags(none)
 	for key := range bound(none) {
 		if !settings.Get(key).Live {
 			t.Errorf("%s is a setting of the graph, and waits for a restart", key)
@@ -25,7 +25,7 @@ func TestReloadHasEachFlagOfAGraph(t *testing.T) {
 		if !slices.Contains(inputKeys, key) {
 			t.Errorf("%s changes the graph, and a reload does not read it anew", key)
 		}
-		cmd, start := &cobra.Command{}, &input{}
+		cmd, start := &cobra.Command{}, &inputFlags{}
 		start.flags(cmd)
 		texts, err := settings.Get(key).Parse(exampleText(t, key))
 		if err != nil {
@@ -42,10 +42,11 @@ func TestReloadHasEachFlagOfAGraph(t *testing.T) {
 }
 
 // sameInput compares two inputs, apart from the words of their flags and the forms of a default.
-func sameInput(a, b *input) bool {
-	for _, in := range []*input{a, b} {
-		in.check.words, in.ordering.words, in.stored = nil, nil, false
-		_, _ = in.most.Set(in.most.String()), in.size.Set(in.size.String())
+func sameInput(a, b *inputFlags) bool {
+	for _, in := range []*inputFlags{a, b} {
+		in.check.words, in.ordering.words, in.Stored = nil, nil, false
+		most, size := (*resourceCount)(&in.MaxResources), (*graphSize)(&in.MaxBytes)
+		_, _ = most.Set(most.String()), size.Set(size.String())
 	}
 	return reflect.DeepEqual(a, b)
 }
@@ -60,7 +61,7 @@ func TestReloadBoundsDeploys(t *testing.T) {
 		return config.Resolved{"graph": {Texts: []string{graph}}, "max_resources": {Texts: []string{most}}, "max_graph_size": {Texts: []string{"2MiB"}}}
 	}
 	r := &resettling{app: &app{trustOthers: true}, stored: func(f gapi.Frontend) gapi.Frontend { return f }}
-	r.coming.Store(inputOf(now("7")))
+	r.coming.Store(inputOf(now("7")).unchecked(r.app))
 	if most := r.limits().MaxResources; most != 7 {
 		t.Errorf("at the start, %d resources may come", most)
 	}

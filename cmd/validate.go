@@ -17,7 +17,7 @@ import (
 
 // validateFlags are the flags of validate.
 type validateFlags struct {
-	input input
+	input inputFlags
 	// format is text, json or github, by the word of --format.
 	format choice
 }
@@ -69,7 +69,7 @@ func (f *validateFlags) run(ctx context.Context, a *app) error {
 	}
 	f.input.blind, f.input.typed = true, true // a graph is judged and shown without its secrets
 	// The inputs of a module have no values yet, so it is judged by itself.
-	if dir := yaml.ModuleAt(f.input.yaml, yaml.Options{Source: a.source()}); dir != "" {
+	if dir := yaml.ModuleAt(f.input.YAML, yaml.Options{Source: a.source()}); dir != "" {
 		return f.module(a, dir, models)
 	}
 	g, ds, err := f.input.build(ctx, a)

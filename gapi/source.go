@@ -74,7 +74,7 @@ func Kernel(f *os.File) error {
 }
 
 func (s Source) open(path string) (*os.File, error) {
-	if s.Guard == nil || opened(path) {
+	if s.Guard == nil || OwnDescriptor(path) {
 		return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	}
 	whole := path
@@ -172,8 +172,8 @@ func (s Source) ReadDir(path string) ([]os.DirEntry, error) {
 	return list, err
 }
 
-// opened reports whether a path names a descriptor of this process.
-func opened(path string) bool {
+// OwnDescriptor reports whether a path names an open file of this process, such as /dev/fd/63 or /dev/stdin.
+func OwnDescriptor(path string) bool {
 	path = filepath.Clean(path)
 	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
 		if strings.HasPrefix(path, dir) {

@@ -1,4 +1,4 @@
-package cmd
+package input
 
 import (
 	"bytes"
@@ -37,6 +37,9 @@ func secretsOf(dir string, stdin []byte, argv ...string) ([]byte, error) {
 	}
 	return out.Bytes(), nil
 }
+
+// maxSecret is how many bytes a program may print.
+const maxSecret = 1 << 20
 
 // shortOutput keeps the output of a program up to a bound, and refuses the rest, which ends the program.
 type shortOutput struct {
