@@ -59,7 +59,7 @@ const (
 
 // actions are in the order of a walk: a graph takes effect, its vertices are heard of, and run.
 var actions = []Action{
-	{"swap", Edit, func(a *at) bool { return a.v < len(a.all) && int(a.Graph) != a.v }, swap}, // here v is a graph
+	{"swap", Edit, func(a *at) bool { return a.v < len(a.all) }, swap}, // here v is a graph, also the one in effect
 
 	// The Watch of a vertex says Running, once the vertex that had the name before has left.
 	{"hear", Engine, func(a *at) bool { return a.g.has(a.v) && !a.x.Heard && a.x.Run.Phase == Idle }, func(a *at) {
