@@ -25,7 +25,7 @@
 //   - Values that vertices send, noop, batches, limits, pauses, budgets, the reversal of changes, and parts of a graph.
 //   - Watches that fail, and kinds that do not overlap: no vertex is stopped before a swap.
 //   - A graph that is refused. It has no effect, so there is nothing to model.
-//   - A journal that refuses a write. In the model the run fails; no trace has it. engine/journal tests that a write is whole or not there.
+//   - Notes that the journal refuses. Where it refuses what a run waits for, the run fails; the traces have that of intents.
 //   - Time. Whatever waits may end its wait at once; nothing waits for a place among the parallel runs.
 //
 // # Limits of the promise

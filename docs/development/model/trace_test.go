@@ -160,6 +160,10 @@ func (s store) Commit(ctx context.Context, writes []engine.Write) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
+	if w := writes[0]; len(writes) == 1 && w.Table == "intent" && w.Value != nil && !s.calm && s.rand.IntN(8) == 0 {
+		s.tell(shown{what: "break", v: vertexOf(w.Key)}) // nothing was noted, so it is not tried again
+		return errors.New("the disk is full")
+	}
 	for _, w := range writes {
 		if s.disk[w.Table] == nil {
 			s.disk[w.Table] = map[string][]byte{}
