@@ -52,6 +52,8 @@ type taker interface {
 	// expect tells how many will come, so that the taker makes room once.
 	expect(edges int)
 	edge(*schema.Node)
+	// pieced tells that the text was parsed in pieces, each by itself, and without anchors.
+	pieced(rest []byte, found cuts)
 }
 
 // tree is a converted node with its size once aliases are resolved. The count bounds the values

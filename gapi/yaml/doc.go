@@ -41,6 +41,7 @@
 //     happened for a moment (Options.Settle). It waits longer if a file is gone or
 //     empty, as some editors leave it in between. Files that read the same yield
 //     nothing.
+//   - A long list of a graph in one file is read again only where its entries differ in their text, if nothing else does: see outline.
 //   - A graph that computes is yielded as its difference to the one before (gapi.Part). An entry
 //     whose inputs are the same is taken as it was: see expand.Memory.
 //   - Standard input (the path "-"), and anything else than a regular file or

@@ -29,6 +29,8 @@ type part struct {
 	items     []*schema.Node   // of the resources, for the next reading; of a file that computes
 	before    *readItems       // of the reading before; nil for none
 	graph     *expand.Graph    // that has computed it; nil for a file that does not compute
+	rest      []byte           // of a text that was parsed in pieces: see outline
+	pieces    cuts             // of the same
 	doc       *expand.Document // of a file that computes, which has nothing else but problems
 
 	// The findings, while it is read; problems has them all in the end.

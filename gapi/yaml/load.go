@@ -40,6 +40,7 @@ type loader struct {
 
 	memory   *expand.Memory        // of a frontend that follows the files; else nil
 	sequence *sequence             // of the same
+	outline  *outline              // of the graph that was yielded last; nil for none
 	items    map[string]*readItems // by file; nil where nothing is kept
 }
 
@@ -71,6 +72,9 @@ type loading struct {
 	graph   *expand.Graph      // of files that compute; nil for none
 	partial bool               // a resource could not be computed
 	docs    []*expand.Document // the documents that compute, for a caller that takes the files
+	differs []gapi.Declaration // from the outline
+	partly  bool               // the reading has only what differs
+	whole   []byte             // the text of that
 }
 
 // Load reads the graph at path once: a file, a folder of graphs, or "-"
@@ -136,7 +140,19 @@ func (g *loading) reading() gapi.Reading {
 // yielded is result for a frontend that follows the files: a graph that computes is yielded as
 // its difference to the one before.
 func (g *loading) yielded() (*gapi.Declared, error) {
+	if g.partly {
+		return g.difference(), nil
+	}
+	var pieces *part
+	if g.sequence != nil && g.graph == nil && len(g.parts) == 1 {
+		pieces = g.parts[0]
+	}
 	d, err := g.result()
+	if pieces != nil && err == nil {
+		if g.loader.outline = outlineOf(pieces, d); g.loader.outline != nil {
+			return allOf(d), nil
+		}
+	}
 	if err != nil || g.sequence == nil || g.graph == nil {
 		return d, err
 	}
@@ -478,6 +494,13 @@ func (g *loading) source(file, dir string, src []byte, private bool) {
 	if g.taken != nil {
 		g.taken(file, src)
 	}
+	if o := g.outline; o != nil && file == g.root && len(g.parts) == 0 {
+		if g.differs, g.partly = o.changed(file, src, g.most); g.partly {
+			g.whole = src
+			return
+		}
+	}
+	g.loader.outline = nil
 	known := g.loader.cache[file]
 	if known.part == nil || known.sum != sum {
 		known = cached{sum, readPart(file, src, g.most, private)}

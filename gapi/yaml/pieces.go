@@ -172,7 +172,11 @@ func parsePieces(file string, src []byte, size int, edges taker) (*schema.Node, 
 	}
 	c := converter{file: file, taker: edges, cuts: found}
 	t := c.convert(root, 0)
-	return t.node, c.diags.All(), !c.broken && found.allUsed()
+	ok := !c.broken && found.allUsed()
+	if ok && edges != nil && len(c.shared) == 0 {
+		edges.pieced(rest, found)
+	}
+	return t.node, c.diags.All(), ok
 }
 
 // cutAt returns the cut at a list, nil where it is written there as a whole.

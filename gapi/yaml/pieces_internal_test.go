@@ -29,6 +29,7 @@ func inPieces(t *testing.T, src string, size int) bool {
 	want.document(whole)
 	got.problems, want.problems = got.found.All(), want.found.All()
 	got.found, want.found = schema.Findings{}, schema.Findings{}
+	got.rest, got.pieces = nil, nil
 	if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(ds, wholeDs) {
 		t.Fatalf("in pieces of %d bytes:\n%+v\n%v\nas a whole:\n%+v\n%v\n%s", size, got, ds, want, wholeDs, src)
 	}

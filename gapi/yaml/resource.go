@@ -195,6 +195,8 @@ func (p *part) edgeList(n *schema.Node) {
 // It makes room, as taker says.
 func (p *part) expect(edges int) { p.edges = slices.Grow(p.edges, edges) }
 
+func (p *part) pieced(rest []byte, found cuts) { p.rest, p.pieces = rest, found }
+
 // edge reads one item of the edges, and keeps nothing of the node.
 func (p *part) edge(n *schema.Node) {
 	if n.Kind != schema.NodeMap {
