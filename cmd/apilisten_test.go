@@ -26,6 +26,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
@@ -99,10 +100,10 @@ func TestListenForOthers(t *testing.T) {
 func serveZones(t *testing.T, s *signer) (addr string, nb *model.NB, m *model.Model) {
 	t.Helper()
 	ca, _ := s.sign(t, "ca")
-	f := &listenFlags{addr: "127.0.0.1:0", ca: ca, writers: []string{"deployer"}}
-	f.cert, f.key = s.sign(t, "server")
+	f := &daemon.Remote{Address: "127.0.0.1:0", CA: ca, Writers: []string{"deployer"}}
+	f.Cert, f.Key = s.sign(t, "server")
 	log := slog.New(slog.DiscardHandler)
-	l, err := f.open(nil, log)
+	l, err := f.Listen(nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +119,7 @@ func serveZones(t *testing.T, s *signer) (addr string, nb *model.NB, m *model.Mo
 	nb = model.Open(w, reg, model.Options{Origin: "host:me"})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- f.serveObjects(ctx, l, nb, nil, nil, log) }()
+	go func() { done <- f.Serve(ctx, l, nb, nil, nil, log) }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -325,16 +326,16 @@ func TestListenNeedsCertificates(t *testing.T) {
 	s := &signer{dir: t.TempDir()}
 	ca, key := s.sign(t, "ca")
 	for _, c := range []struct {
-		f    listenFlags
+		f    daemon.Remote
 		want string
 	}{
-		{listenFlags{}, ""},
-		{listenFlags{addr: "127.0.0.1:0"}, "only with certificates"},
-		{listenFlags{addr: "127.0.0.1:0", cert: ca, key: key}, "only with certificates"},
-		{listenFlags{addr: "127.0.0.1:0", cert: ca, key: key, ca: key}, "has no certificate"},
-		{listenFlags{writers: []string{"x"}}, "api_listen"},
+		{daemon.Remote{}, ""},
+		{daemon.Remote{Address: "127.0.0.1:0"}, "only with certificates"},
+		{daemon.Remote{Address: "127.0.0.1:0", Cert: ca, Key: key}, "only with certificates"},
+		{daemon.Remote{Address: "127.0.0.1:0", Cert: ca, Key: key, CA: key}, "has no certificate"},
+		{daemon.Remote{Writers: []string{"x"}}, "api_listen"},
 	} {
-		l, err := c.f.open(nil, slog.New(slog.DiscardHandler))
+		l, err := c.f.Listen(nil, slog.New(slog.DiscardHandler))
 		if l != nil || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c.f, err)
 		}

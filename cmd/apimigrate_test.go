@@ -159,3 +159,27 @@ func TestFindingH6MigrateKilled(t *testing.T) {
 		}
 	}
 }
+
+// TestFindingH6MigrateAgain: what a host says of itself is taken over where the operator has looked at it, or where the store is that of an older mgmt. A
+// later migrate --yes, such as for another key, leaves it out and says how to give the host its roles.
+func TestFindingH6MigrateAgain(t *testing.T) {
+	key, err := deploy.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := map[string]claim{"foe": {Recipient: "age1foe", Topics: []string{"all", "group:db"}}}
+	for _, c := range []struct {
+		store string
+		yes   bool
+		takes bool
+	}{{"", true, true}, {"", false, true}, {"s1", false, true}, {"s1", true, false}} {
+		to := &takeover{yes: c.yes}
+		p := to.plan(&deploy.Fleet{StoreRecord: deploy.StoreRecord{Store: c.store, Number: 1}}, key, nil, claims, nil)
+		if (len(p.hosts) == 1) != c.takes {
+			t.Errorf("%+v: it takes over %v", c, p.hosts)
+		}
+		if left := strings.Join(p.left, "\n"); !c.takes && !strings.Contains(left, "foe is left out: it says its roles db itself; mgmt hosts allow foe --role db") {
+			t.Errorf("%+v: it says %q", c, left)
+		}
+	}
+}

@@ -314,7 +314,7 @@ func (a *app) byDefault(s *config.Setting) (value any, from string) {
 			return dir, from
 		}
 	case "socket":
-		if places := (&socketFlag{}).places(where); len(places) > 0 {
+		if places := (&socketFlag{}).Places(where); len(places) > 0 {
 			return places[0], ""
 		}
 	case "hostname":

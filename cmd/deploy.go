@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/store"
@@ -289,7 +290,7 @@ func (f *deployFlags) diagnose(err error) error {
 // The kinds are those of this program: a host with another version may still refuse the graph.
 func (f *deployFlags) validate(ctx context.Context, w engine.World, b *deploy.Bundle) error {
 	o := f.bounds()
-	view := openView(ctx, w, o, gapi.Env{})
+	view := daemon.View(ctx, w, o, gapi.Env{})
 	defer view.Close()
 	d, err := view.Load(b).Result()
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
@@ -196,7 +197,7 @@ type local struct{ server *httpd.Server }
 // newLocal makes the server of a store.
 // Its log is discarded: an error of a request is the error of the verb.
 func newLocal(a *app, w engine.World, readers func(context.Context, string) ([]string, error), removed func(context.Context) func(string) bool) *local {
-	nb := a.objectsOf(w, "", &trust.Secrets{World: w, Readers: readers}, nil, slog.New(slog.DiscardHandler))
+	nb := daemon.Objects(w, a.tables(), daemon.ObjectOptions{Host: hostname(), Secrets: &trust.Secrets{World: w, Readers: readers}, Log: slog.New(slog.DiscardHandler)})
 	s := &httpd.Server{}
 	about := api.Describe(httpd.Info{Title: "Objects", Version: version()}, nb.Registry())
 	s.Table = httpd.MustTable(about, api.New(api.Options{NB: nb, Removed: removed}, func() *httpd.Server { return s }).Routes())

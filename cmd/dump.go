@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon"
 )
 
 // dumper writes down what everything waits for: into a file of the state folder, and
@@ -24,10 +25,11 @@ import (
 // values, and functions but not their arguments.
 // It answers the question why nothing happens, also when the engine's loop hangs.
 type dumper struct {
-	dir    string // the state folder; empty for none
-	engine func(context.Context) (string, error)
-	// log takes its texts as a function, since a message below the level is never made.
-	log func(texts func() []string, attrs ...slog.Attr)
+	p      *presenter
+	dir    string                                // the state folder; empty for none
+	engine func(context.Context) (string, error) // Engine.Dump
+	log    func(texts func() []string, attrs ...slog.Attr)
+	end    func()
 }
 
 // Bounds of dumps.
@@ -40,12 +42,27 @@ const (
 	maxDumpLines  = 200 // for each part, in the log
 )
 
-// dumperOf returns the maker of dumps of an engine.
-// It starts no goroutine; onQuit does.
-func dumperOf(e *mgmt.Engine, dir string, p *presenter) *dumper {
-	return &dumper{dir: dir, engine: e.Dump, log: func(texts func() []string, attrs ...slog.Attr) {
-		p.say(slog.LevelWarn, texts, "dump", attrs...)
-	}}
+// Open implements daemon.Part. A dump is made from now on: the opening may hang, too.
+func (d *dumper) Open(ctx context.Context, to *daemon.Daemon) error {
+	d.dir = to.Folder.Dir
+	d.engine = func(ctx context.Context) (string, error) {
+		if e := to.Running(); e != nil {
+			return e.Dump(ctx)
+		}
+		return "", mgmt.ErrNotRunning
+	}
+	d.log = func(texts func() []string, attrs ...slog.Attr) { d.p.say(slog.LevelWarn, texts, "dump", attrs...) }
+	d.end = d.onQuit(ctx)
+	return nil
+}
+
+// Start implements daemon.Part.
+func (d *dumper) Start(context.Context, *mgmt.Engine) error { return nil }
+
+// Close implements daemon.Part.
+func (d *dumper) Close() error {
+	d.end()
+	return nil
 }
 
 // onQuit makes a dump at each SIGQUIT, after which everything goes on. The returned

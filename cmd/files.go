@@ -23,19 +23,6 @@ func writeFile(path string, content []byte) error {
 	return safepath.System().WriteFile(path, content, 0o644, false)
 }
 
-// appendFile opens an output file to append to it; see safepath.Walker.OpenAppend.
-// The caller closes the file.
-func appendFile(path string) (*os.File, error) {
-	path, err := filepath.Abs(path)
-	if err != nil {
-		return nil, err
-	}
-	if ownDescriptor(path) {
-		return os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	}
-	return safepath.System().OpenAppend(path, 0o644)
-}
-
 // ownDescriptor reports whether a path names an open file of this process: the process that started it has
 // chosen that.
 func ownDescriptor(path string) bool {

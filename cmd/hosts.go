@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -19,10 +18,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/control/api"
-	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/httpd"
-	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // hostsFlags are those of the verb hosts.
@@ -95,46 +92,11 @@ func (f *hostsFlags) ask(ctx context.Context, a *app) (*control.Hosts, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := readHosts(ctx, w)
+	all, err := control.ReadHosts(ctx, w)
 	if err := errors.Join(err, f.store.close()); err != nil {
 		return nil, fmt.Errorf("--world=%s: %w", f.store.place, err)
 	}
 	return all, nil
-}
-
-// readHosts reads the hosts that are there, and those that the operator has admitted and that are gone.
-func readHosts(ctx context.Context, w engine.World) (*control.Hosts, error) {
-	// The records come first: a host that comes meanwhile is there.
-	admitted, err := deploy.Store{World: w}.Admitted(ctx)
-	var seen map[string]time.Time
-	if err == nil {
-		seen, err = hosts.LastSeen(ctx, w)
-	}
-	if err != nil && !errors.Is(err, engine.ErrRefused) {
-		return nil, err
-	}
-	unread := err
-	members, err := hosts.Members(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	all := control.HostsOf(members)
-	if unread != nil { // the rights that an older mgmt has given
-		all.Incomplete = fmt.Sprintf("hosts that are gone are missing here: mgmt hosts allow, or once mgmt api migrate, gives this host the right to know them (%v)", unread)
-		return all, nil
-	}
-	addGone(all, slices.DeleteFunc(admitted, func(name string) bool { return !hosts.Counts(w, name) }), seen)
-	return all, nil
-}
-
-// addGone adds the hosts that the operator has admitted and that are not there, with the times since when.
-func addGone(all *control.Hosts, admitted []string, seen map[string]time.Time) {
-	for _, name := range admitted {
-		if !slices.ContainsFunc(all.Hosts, func(h control.Host) bool { return h.Name == name }) {
-			all.Hosts = append(all.Hosts, control.Host{Name: name, State: control.Gone, Since: seen[name]})
-		}
-	}
-	sorted.Func(all.Hosts, func(a, b control.Host) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // askServer reads the hosts from the daemon of another machine, which serves the objects alone.
@@ -186,7 +148,7 @@ func (f *hostsFlags) askServer(ctx context.Context) (*control.Hosts, error) {
 		all.Incomplete = fmt.Sprintf("hosts that are gone are missing here: %s does not tell of them (%v)", f.store.server, unread)
 		return all, nil
 	}
-	addGone(all, admitted, seen)
+	all.AddGone(admitted, seen)
 	return all, nil
 }
 
@@ -315,18 +277,4 @@ func timeText(at time.Time) string {
 		return "-"
 	}
 	return at.Local().Format(time.DateTime)
-}
-
-// hostsOf returns how a daemon reads the hosts of its store. A store that opens itself at its first use is not opened
-// for that: it has no hosts yet.
-// Any goroutine of the daemon may call the function.
-func hostsOf(w engine.World) func(context.Context) (*control.Hosts, error) {
-	return func(ctx context.Context) (*control.Hosts, error) {
-		select {
-		case <-hosts.Used(w):
-			return readHosts(ctx, w)
-		default: // a list of hosts would else make the file of a store that no resource needs
-			return control.HostsOf(nil), nil
-		}
-	}
 }

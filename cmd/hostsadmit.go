@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -251,7 +252,7 @@ func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []strin
 	if err := f.app.loadKinds().Err(); err != nil {
 		return err
 	}
-	nb := f.app.objectsOf(w, "", &trust.Secrets{World: w, Readers: f.readers(w)}, nil, slog.New(slog.DiscardHandler))
+	nb := daemon.Objects(w, f.app.tables(), daemon.ObjectOptions{Host: hostname(), Secrets: &trust.Secrets{World: w, Readers: f.readers(w)}, Log: slog.New(slog.DiscardHandler)})
 	n, err := nb.Reseal(ctx, topics, f.unseal, f.dry)
 	// These end the verb. All other errors are about single objects, and the rest was done.
 	if errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrCompacted) || ctx.Err() != nil {

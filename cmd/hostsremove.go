@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -202,7 +203,7 @@ func (a *app) removeHosts(ctx context.Context, w *etcd.World, names []string) er
 	if err != nil {
 		return err
 	}
-	nb := a.objectsOf(w, "", &trust.Secrets{World: w}, nil, slog.New(slog.DiscardHandler))
+	nb := daemon.Objects(w, a.tables(), daemon.ObjectOptions{Host: hostname(), Secrets: &trust.Secrets{World: w}, Log: slog.New(slog.DiscardHandler)})
 	var errs []error
 	for _, name := range names {
 		// A store that asks for no users has no user of that name, and Forbid then returns false.

@@ -187,9 +187,15 @@ func (i *inputFlags) open(a *app) (*input.Input, error) {
 	return i.unchecked(a), nil
 }
 
-func (i *inputFlags) unchecked(a *app) *input.Input {
-	c, e := i.Config, a.surroundings()
+// config returns the Config of the flags.
+func (i *inputFlags) config() input.Config {
+	c := i.Config
 	c.Check, c.Ordering = typescript.Check(i.check.word), puppet.Ordering(i.ordering.word)
+	return c
+}
+
+func (i *inputFlags) unchecked(a *app) *input.Input {
+	c, e := i.config(), a.surroundings()
 	e.Blind, e.Typed = i.blind, i.typed
 	if i.once {
 		e.Run, e.Said = runOnce, func(line string) { fmt.Fprintln(a.err, visible(line)) }

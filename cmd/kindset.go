@@ -16,7 +16,7 @@ import (
 // attachVariable names providers that run already, in a debugger perhaps: NAME=unix:PATH, several with commas between them.
 const attachVariable = "MGMT_ATTACH_PROVIDERS"
 
-// kindsMark is the annotation of a verb that loads the kinds.
+// kindsMark is the annotation of a verb that loads the kinds, or whose daemon does.
 const kindsMark = "mgmt_kinds"
 
 // needKinds has the kinds loaded before a verb runs, and before its arguments are completed: once, however many of its flags name a folder
@@ -51,21 +51,29 @@ func (a *app) modelsFlag(cmd *cobra.Command) {
 }
 
 // loadKinds makes the kinds of the folders that the flags name. With an error among the findings the kinds stay as they were.
-func (a *app) loadKinds() (ds schema.Diagnostics) {
-	o := a.folders
-	o.Source, o.Program, o.Version, o.Place = a.source(), a.program(), currentVersion().Version, a.placeOf
-	if o.Plugins != "" {
-		var err error
-		if o.Attach, err = plugin.ParseAttach(os.Getenv(attachVariable)); err != nil {
-			ds.Errorf(schema.Pos{}, "%s: %v", attachVariable, err)
-			return ds
-		}
+func (a *app) loadKinds() schema.Diagnostics {
+	o, ds := a.kindOptions()
+	if ds.Err() != nil {
+		return ds
 	}
 	set, ds := kinds.Load(o, a.set)
 	if set != nil {
 		a.set = set
 	}
 	return ds
+}
+
+// kindOptions are what the flags say of the kinds.
+func (a *app) kindOptions() (o kinds.Options, ds schema.Diagnostics) {
+	o = a.folders
+	o.Source, o.Program, o.Version, o.Place = a.source(), a.program(), currentVersion().Version, a.placeOf
+	if o.Plugins != "" {
+		var err error
+		if o.Attach, err = plugin.ParseAttach(os.Getenv(attachVariable)); err != nil {
+			ds.Errorf(schema.Pos{}, "%s: %v", attachVariable, err)
+		}
+	}
+	return o, ds
 }
 
 // placeOf returns where the configuration file has a setting; nowhere where another source gives it.
@@ -76,18 +84,16 @@ func (a *app) placeOf(key string) schema.Pos {
 	return schema.Pos{}
 }
 
-// with returns the program as it is with other settings: with the kinds of their folders. It is not altered itself. With an error
-// the result is of no use.
-func (a *app) with(now config.Resolved) (*app, schema.Diagnostics) {
+// with returns the program as it is with other settings. It is not altered itself.
+func (a *app) with(now config.Resolved) *app {
 	b := *a
 	b.settled = now
 	f := &b.folders
 	f.Backends, f.Types, f.Targets, f.Plugins, f.Models = now["backends"].Text(), now["types"].Text(), now["targets"].Text(), now["plugins"].Text(), now["models"].Text()
-	ds := b.loadKinds()
-	return &b, ds
+	return &b
 }
 
-// kinds returns the kinds of this moment: a reload makes others.
+// kinds returns the kinds.
 func (a *app) kinds() *engine.Registry { return a.set.Kinds() }
 
 // tables returns the models of the stored objects.

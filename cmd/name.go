@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -59,4 +60,10 @@ func rename(cmd *cobra.Command, name string) {
 	for _, c := range cmd.Commands() {
 		rename(c, name)
 	}
+}
+
+// hostname returns the name of this machine, empty where it has none. Nothing is looked up in the network.
+func hostname() string {
+	name, _ := os.Hostname()
+	return name
 }

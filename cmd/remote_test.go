@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,67 +14,10 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/daemon/state"
+	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 )
-
-// TestSocketPlaces: who names a state folder has the socket there; else the first
-// runtime folder counts.
-func TestSocketPlaces(t *testing.T) {
-	for _, name := range []string{"MGMT_PREFIX", "STATE_DIRECTORY", "RUNTIME_DIRECTORY", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"} {
-		t.Setenv(name, "")
-	}
-	t.Setenv("HOME", "/home/x")
-	runtime := "/xdg/mgmt/mgmt.sock"
-	last := "/home/x/.local/state/mgmt/mgmt.sock"
-	if os.Geteuid() == 0 {
-		runtime, last = "/run/mgmt/mgmt.sock", "/var/lib/mgmt/mgmt.sock"
-	}
-	expect := func(f socketFlag, s state.Place, want ...string) {
-		t.Helper()
-		if got := f.places(s); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("the places are %v, want %v", got, want)
-		}
-	}
-	t.Setenv("XDG_RUNTIME_DIR", "/xdg")
-	expect(socketFlag{}, state.Place{}, runtime, last)
-	expect(socketFlag{"/s"}, state.Place{Prefix: "/p"}, "/s")
-	expect(socketFlag{}, state.Place{Prefix: "/p"}, "/p/mgmt.sock")
-	t.Setenv("STATE_DIRECTORY", "/st")
-	expect(socketFlag{}, state.Place{}, "/st/mgmt.sock")
-	t.Setenv("RUNTIME_DIRECTORY", "/rt:/rt2")
-	expect(socketFlag{}, state.Place{}, "/rt/mgmt.sock", "/st/mgmt.sock")
-	t.Setenv("MGMT_PREFIX", "/p")
-	expect(socketFlag{}, state.Place{}, "/p/mgmt.sock")
-}
-
-// TestNoSocket: where none can be made the run goes on and says so, unless it was
-// named; a run for a while has none.
-func TestNoSocket(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var log bytes.Buffer
-	logger := (&logFlags{format: choice{word: "json"}}).presenter(&app{err: &log})
-	l, err := (&socketFlag{}).listen(t.Context(), state.Place{Prefix: filepath.Join(file, "below")}, logger.logger)
-	logger.close()
-	if l != nil || err != nil || !strings.Contains(log.String(), "there is no socket") {
-		t.Errorf("%v, %v, %s", l, err, log.String())
-	}
-	if l, err := (&socketFlag{filepath.Join(file, "s")}).listen(t.Context(), state.Place{}, logger.logger); l != nil || err == nil {
-		t.Errorf("a named one: %v, %v", l, err)
-	}
-	if l, err := (&socketFlag{}).listen(t.Context(), state.Place{Temporary: true}, logger.logger); l != nil || err != nil {
-		t.Errorf("for a while: %v, %v", l, err)
-	}
-	var none *desk
-	none.close()
-	if none.background(nil, nil) != nil || none.observe(mgmt.Observer{}).Ran != nil {
-		t.Error("a desk that is none does something")
-	}
-}
 
 // TestCodesAgree: status --exit-code ends as run would.
 func TestCodesAgree(t *testing.T) {
@@ -242,7 +184,7 @@ func TestWhen(t *testing.T) {
 // wait for ever, nor when the answer is another one.
 func TestWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
-	f := &statusFlags{remote: remote{socket: socketFlag{path}}, wait: "converged", timeout: seconds(120 * time.Millisecond)}
+	f := &statusFlags{remote: remote{socket: socketFlag{daemon.Socket{Path: path}}}, wait: "converged", timeout: seconds(120 * time.Millisecond)}
 	var out bytes.Buffer
 	err := f.run(t.Context(), &app{out: &out})
 	if _, ok := errors.AsType[*control.NoDaemonError](err); !ok || !strings.Contains(err.Error(), "start one with: mgmt run FILE") {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine/lend"
@@ -125,7 +126,7 @@ var settings = &config.Table{
 		{Key: "trusted_keys", Type: listType, Path: true, Own: true, Example: "[/etc/mgmt/deploy.key.pub]",
 			Doc: "`files` with public keys, as mgmt deploy keygen makes them: this host takes the deploys that one of them has signed; a reload reads the files again (default none)"},
 		{Key: "socket", Type: textType, Path: true, Own: true, Example: "/run/mgmt/mgmt.sock",
-			Doc: "the `path` of the daemon's socket (default " + socketName + " in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)"},
+			Doc: "the `path` of the daemon's socket (default " + daemon.SocketName + " in the folder of --prefix, $RUNTIME_DIRECTORY, /run/mgmt for root, $XDG_RUNTIME_DIR/mgmt, or the state folder)"},
 		{Key: "api_write_group", Type: textType, Own: true, Example: "adm",
 			Doc: "the `group` whose members may change objects over the API, besides root (default none)"},
 		{Key: "api_listen", Type: textType, Own: true, Example: "192.0.2.7:8442", Check: checkAddress,
@@ -135,8 +136,8 @@ var settings = &config.Table{
 		{Key: "api_ca", Type: textType, Path: true, Own: true, Example: "/etc/mgmt/clients.pem", Doc: "the `file` with the certificate that signs those of the clients of api_listen"},
 		{Key: "api_writers", Type: listType, Own: true, Example: "[deployer]",
 			Doc: "the `names` in the certificates of the clients that may change objects, within the setting accept; all others read"},
-		{Key: "prometheus", Type: textType, Own: true, Alone: defaultMetrics, Example: defaultMetrics, Check: checkAddress,
-			Doc: "serve metrics for Prometheus at this `address`; without one at " + defaultMetrics},
+		{Key: "prometheus", Type: textType, Own: true, Alone: daemon.DefaultMetrics, Example: daemon.DefaultMetrics, Check: checkAddress,
+			Doc: "serve metrics for Prometheus at this `address`; without one at " + daemon.DefaultMetrics},
 		{Key: "prometheus_remote", Type: switchType, Own: true, Example: "true", Doc: "let --prometheus take an address that other machines can reach"},
 		{Key: "metrics_textfile", Type: textType, Path: true, Own: true, Example: "/var/lib/prometheus/node-exporter/mgmt.prom",
 			Doc: "write metrics to this `file` every 15 s and at the end, for the textfile collector of node_exporter"},
@@ -189,7 +190,7 @@ func checkNoop(text string) error {
 // An address that is taken, or that other machines reach, is an error of the start.
 func checkAddress(text string) error {
 	if _, _, err := net.SplitHostPort(text); err != nil {
-		return fmt.Errorf("%q is no address, write as in %s", text, defaultMetrics)
+		return fmt.Errorf("%q is no address, write as in %s", text, daemon.DefaultMetrics)
 	}
 	return nil
 }

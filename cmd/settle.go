@@ -7,83 +7,52 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/input"
-	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/gapi"
-	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // resettling has a daemon take over another configuration when its graph is read again. The settings that can
 // change while the daemon runs take effect at once, with one exception: another graph counts from the moment when it
 // is in effect, and the next reload tries it again until then.
 type resettling struct {
-	app    *app // with the kinds of the next graph
-	log    *slog.Logger
-	level  *slog.LevelVar
-	engine *mgmt.Engine
-	stored func(gapi.Frontend) gapi.Frontend // adds the objects of the store and the deploys, which every input is declared with
-	input  atomic.Pointer[input.Input]       // of the graph in effect
-	kinds  atomic.Pointer[kinds.Set]
-	coming atomic.Pointer[input.Input] // of the graph that is read next; its limits hold for deploys too
+	app   *app
+	log   *slog.Logger
+	level *slog.LevelVar
 
-	// mu guards the fields below. reread holds it all the time, and a request for the warnings waits.
 	mu      sync.Mutex
 	begun   config.Resolved // with which the daemon has started, and changes taken over since
 	waiting []string        // the settings that wait for a restart
 }
 
-// resettling remembers the settings at the start. A reload compares with them, so a
-// warning names each setting that waits for a restart.
-func (f *runFlags) resettling(a *app, in *input.Input, p *presenter) *resettling {
-	r := &resettling{app: a, log: p.logger, level: p.level, begun: a.settled}
-	r.input.Store(in)
-	r.kinds.Store(a.set)
-	r.coming.Store(in)
-	return r
-}
-
-// limits returns the bounds of deploys, and where their secrets are. They are those of the graph that is read next.
-func (r *resettling) limits() yaml.Options { return r.coming.Load().Foreign() }
-
-// reread reads the environment, the configuration file and its folders again. Settings that can change
-// while the daemon runs take effect, and a warning names the others. With an error nothing
-// has changed. The source is that of another graph; nil where the graph is the same one.
-// The engine calls it through beforeReload, never twice at once. The lock is for
-// warnings, which a request of the API asks for.
-func (r *resettling) reread(ctx context.Context) (*mgmt.Source, error) {
+// again reads the environment, the configuration file and the places of its folders again. It is daemon.Config.Again.
+func (r *resettling) again(context.Context) (next daemon.Next, err error) {
 	// Flags do not change in the life of a process, so those of the start count again.
 	now, ds := r.app.resolve(r.app.flags)
 	if ds.Err() != nil {
-		return nil, ds
+		return next, ds
 	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	c := r.compare(now)
-	// The kinds are made of the settings that count from now on, in a copy of the app. All
-	// findings come together, those of the folders and those of the graph's place.
-	app, ds := r.app.with(c.taken)
-	var next *mgmt.Source
+	r.mu.Unlock()
+	app := r.app.with(c.taken)
+	next.Kinds, ds = app.kindOptions()
 	if len(c.input) > 0 {
 		var found schema.Diagnostics
-		next, found = r.source(app, c)
+		next.Graph, found = r.other(app, c)
 		ds = append(ds, found...)
 	}
+	next.Env = app.surroundings()
+	if next.Limits, err = limitsOf(c.taken); err != nil {
+		return next, err
+	}
+	next.Taken = func(kinds, models bool) { r.take(app, c, kinds, models) }
+	next.InEffect = func() { r.moved(c) }
 	if ds.Err() != nil {
-		return nil, ds
-	}
-	if err := r.take(ctx, app, c); err != nil {
-		return nil, err
-	}
-	r.begun, r.waiting = c.taken, nil
-	for _, key := range c.later {
-		r.waiting = append(r.waiting, key+" has changed to "+shownAs(now, key)+" ("+now[key].From()+"): it takes effect when mgmt is restarted")
-		r.log.Warn("a setting takes effect when mgmt is restarted", "setting", key, "value", shownAs(now, key), "from", now[key].From())
+		return next, ds
 	}
 	return next, nil
 }
@@ -130,10 +99,9 @@ func (r *resettling) compare(now config.Resolved) resettled {
 	return c
 }
 
-// source returns another graph. It has to be one that can be read more than once.
-// The frontend is made and not read. Reading it is the work of the engine, which refuses
-// it as it would refuse the first one.
-func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnostics) {
+// other returns another input. It has to be one that can be read more than once. Reading it is the work of the engine, which refuses its
+// graph as it would refuse the first one.
+func (r *resettling) other(app *app, c resettled) (*input.Config, schema.Diagnostics) {
 	var ds schema.Diagnostics
 	at := func(key string) schema.Pos {
 		if pos := c.now[key].Pos; !pos.IsZero() {
@@ -142,20 +110,15 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 		path, _ := app.configPath() // the setting is not there any more
 		return schema.Pos{File: path}
 	}
-	// The frontend reads the settings of the graph from the app, and those are the new ones.
-	other := *app
-	other.settled = c.now
-	in, err := inputOf(c.now).open(&other)
-	var front gapi.Frontend
-	if err == nil {
-		front, err = in.Frontend()
-	}
-	if err != nil {
+	settled := *app
+	settled.settled = c.now
+	flags := inputOf(c.now)
+	if _, err := flags.frontend(&settled); err != nil {
 		ds.Errorf(at(c.input[0]), "%s: %v", c.input[0], err)
 		return nil, ds
 	}
-	from := in.Config()
-	if err := other.judge(from.Identity); err != nil {
+	from := flags.config()
+	if err := settled.judge(from.Identity); err != nil {
 		ds.Errorf(at("identity"), "identity: %v", err)
 	}
 	// A pipe or standard input is empty at a second reading, and a missing file is told with its
@@ -171,8 +134,7 @@ func (r *resettling) source(app *app, c resettled) (*mgmt.Source, schema.Diagnos
 			ds.Errorf(at(key), "%s: %s is neither a file nor a folder: a reload needs a graph that can be read more than once", key, path)
 		}
 	}
-	r.coming.Store(in)
-	return &mgmt.Source{Frontend: r.stored(front), Input: in.Lasting(), Taken: func() { r.moved(in, c) }}, ds
+	return &from, ds
 }
 
 // inputOf returns where settings have the graph from.
@@ -187,10 +149,9 @@ func inputOf(r config.Resolved) *inputFlags {
 	return in
 }
 
-// moved has another graph count, which is in effect now.
-// The engine calls it when the graph took effect. Until then the old settings count, so
-// the next reload finds the difference again.
-func (r *resettling) moved(in *input.Input, c resettled) {
+// moved notes the settings of another graph, which is in effect now. Until then the old ones count, so the next reload finds the
+// difference again.
+func (r *resettling) moved(c resettled) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, key := range c.input {
@@ -199,7 +160,6 @@ func (r *resettling) moved(in *input.Input, c resettled) {
 			r.begun[key] = v
 		}
 	}
-	r.input.Store(in)
 	r.log.Info("settings have changed", "settings", strings.Join(c.input, ", "))
 }
 
@@ -211,42 +171,27 @@ func shownAs(r config.Resolved, key string) string {
 	return "nothing"
 }
 
-// take puts the settings into effect that can change while the daemon runs, and the kinds of their folders.
-// The order matters: kinds and limits can fail and come first, and after them only steps
-// that can not fail.
-func (r *resettling) take(ctx context.Context, app *app, c resettled) error {
-	limits, err := limitsOf(c.taken)
-	if err != nil {
-		return err
-	}
-	// An unchanged folder gives the same registry, so equality of pointers is enough.
-	others := app.kinds() != r.app.kinds()
-	if others {
-		err = r.engine.SetKinds(app.kinds(), app.set.Catalog())
-	}
-	// The limits were parsed above, so this fails only where the run or the request ends.
-	if err == nil && len(c.live) > 0 {
-		err = r.engine.SetLimits(ctx, limits)
-	}
-	if err != nil {
-		return err
-	}
-	models := r.app.set.Take(app.set)
-	r.kinds.Store(app.set)
-	// The next reload compares with this app, and its kinds are built on.
+// take notes the settings that count from now on, and warns of those that wait for a restart.
+func (r *resettling) take(app *app, c resettled, kinds, models bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.app = app
 	log := logFlags{debug: shownIn(c.taken, "debug") == "true", verbose: shownIn(c.taken, "verbose") == "true", quiet: shownIn(c.taken, "quiet") == "true"}
 	r.level.Set(log.level())
 	if len(c.live) > 0 {
 		r.log.Info("settings have changed", "settings", strings.Join(c.live, ", "))
 	}
-	if others {
+	if kinds {
 		r.log.Info("the types and backends of the next graph are others")
 	}
 	if models {
 		r.log.Info("the models are others")
 	}
-	return nil
+	r.begun, r.waiting = c.taken, nil
+	for _, key := range c.later {
+		r.waiting = append(r.waiting, key+" has changed to "+shownAs(c.now, key)+" ("+c.now[key].From()+"): it takes effect when mgmt is restarted")
+		r.log.Warn("a setting takes effect when mgmt is restarted", "setting", key, "value", shownAs(c.now, key), "from", c.now[key].From())
+	}
 }
 
 // shownIn is a setting as text, secrets hidden.
@@ -272,9 +217,9 @@ func limitsOf(r config.Resolved) (l reactor.Limits, err error) {
 func (r *resettling) warnings() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var ds schema.Diagnostics
+	var list []string
 	for _, text := range r.waiting {
-		ds = append(ds, schema.Diagnostic{Severity: schema.Warning, Message: text})
+		list = append(list, schema.Diagnostic{Severity: schema.Warning, Message: text}.String())
 	}
-	return findingTexts(ds)
+	return list
 }

@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"os"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -10,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
-	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // TestReloadHasEachFlagOfAGraph: a reload makes the same input of the settings as a start makes of the flags, whichever of them
@@ -49,26 +46,4 @@ func sameInput(a, b *inputFlags) bool {
 		_, _ = most.Set(most.String()), size.Set(size.String())
 	}
 	return reflect.DeepEqual(a, b)
-}
-
-// TestReloadBoundsDeploys: a deploy that is read after a reload has the bounds of the settings from then on.
-func TestReloadBoundsDeploys(t *testing.T) {
-	graph := filepath.Join(t.TempDir(), "g.yaml")
-	if err := os.WriteFile(graph, []byte("resources: {}\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	now := func(most string) config.Resolved {
-		return config.Resolved{"graph": {Texts: []string{graph}}, "max_resources": {Texts: []string{most}}, "max_graph_size": {Texts: []string{"2MiB"}}}
-	}
-	r := &resettling{app: &app{trustOthers: true}, stored: func(f gapi.Frontend) gapi.Frontend { return f }}
-	r.coming.Store(inputOf(now("7")).unchecked(r.app))
-	if most := r.limits().MaxResources; most != 7 {
-		t.Errorf("at the start, %d resources may come", most)
-	}
-	if _, ds := r.source(r.app, resettled{now: now("9"), input: []string{"max_resources"}}); ds.Err() != nil {
-		t.Fatal(ds)
-	}
-	if o := r.limits(); o.MaxResources != 9 || o.MaxBytes != 2<<20 {
-		t.Errorf("after a reload, %d resources in %d bytes may come", o.MaxResources, o.MaxBytes)
-	}
 }

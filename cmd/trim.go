@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon"
 )
 
 // trimAfter are how long a graph that has converged is left alone before its memory is
@@ -21,11 +22,12 @@ type trimmer struct {
 	fresh bool          // of the loop
 	// free is giveBack, and a counter in tests.
 	free func()
+	end  func()
 }
 
 // newTrimmer makes the part that returns memory after a new graph.
 func newTrimmer() *trimmer {
-	return &trimmer{graph: make(chan struct{}, 1), free: giveBack}
+	return &trimmer{graph: make(chan struct{}, 1), free: giveBack, end: func() {}}
 }
 
 // giveBack gives back the unused part of the heap, and the pages of the program itself.
@@ -33,6 +35,12 @@ func newTrimmer() *trimmer {
 func giveBack() {
 	debug.FreeOSMemory()
 	dropProgram()
+}
+
+// Open implements daemon.Part.
+func (t *trimmer) Open(_ context.Context, d *daemon.Daemon) error {
+	d.Options.Observer = t.observe(d.Options.Observer)
+	return nil
 }
 
 // observe waits for the first convergence of each graph: before it, memory is still in
@@ -49,12 +57,22 @@ func (t *trimmer) observe(o mgmt.Observer) mgmt.Observer {
 	})
 }
 
-// start begins to wait for graphs; the returned function ends that.
-func (t *trimmer) start(ctx context.Context) (stop func()) {
+// Start implements daemon.Part: it begins to wait for graphs.
+func (t *trimmer) Start(ctx context.Context, _ *mgmt.Engine) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { t.run(ctx) })
-	return func() { cancel(); wg.Wait() }
+	t.end = func() {
+		cancel()
+		wg.Wait()
+	}
+	return nil
+}
+
+// Close implements daemon.Part.
+func (t *trimmer) Close() error {
+	t.end()
+	return nil
 }
 
 // run returns memory at the times of trimAfter, until the context ends.
@@ -76,5 +94,13 @@ func (t *trimmer) run(ctx context.Context) {
 				return
 			}
 		}
+	}
+}
+
+// ask leaves a question in a channel of capacity one, unless there is one: two at once count as one.
+func ask(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
 	}
 }

@@ -16,7 +16,9 @@ func TestTrimmer(t *testing.T) {
 		tr := newTrimmer()
 		tr.free = func() { n++ }
 		o := tr.observe(mgmt.Observer{Swapped: func(mgmt.Swap) {}, Converged: func(bool, mgmt.Counts) {}})
-		stop := tr.start(t.Context())
+		if err := tr.Start(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
 		for range 3 {
 			o.Swapped(mgmt.Swap{})
 			for range 5 { // drift, repaired
@@ -32,7 +34,9 @@ func TestTrimmer(t *testing.T) {
 		o.Swapped(mgmt.Swap{})
 		o.Converged(true, mgmt.Counts{})
 		time.Sleep(trimAfter[0] / 2)
-		stop()
+		if err := tr.Close(); err != nil {
+			t.Fatal(err)
+		}
 		if n != 6 {
 			t.Error("tidied at the end")
 		}

@@ -139,7 +139,7 @@ var pathsElsewhere = map[string][]string{
 	},
 	"the state folder, which run refuses if others can write it": {
 		"daemon/state/hold.go hold",
-		"cmd/control.go listenAt",
+		"daemon/socket.go listenAt",
 		"cmd/dump.go write",
 		"daemon/state/lock.go lockState",
 		"daemon/trust/secrets.go NewSecrets",
@@ -249,7 +249,7 @@ var pathsElsewhere = map[string][]string{
 		"cmd/tstrust.go trustedProject",
 		"cmd/tstrust.go trustTS",
 		"gapi/judge.go Answers",
-		"cmd/settle.go source",
+		"cmd/settle.go other",
 		"daemon/kinds/folders.go loadTargets",
 		"engine/host/folders.go remoteMounts",
 		"engine/host/link.go follow",
@@ -313,12 +313,12 @@ var pathsElsewhere = map[string][]string{
 		"engine/world/etcd/options.go readPEM",
 	},
 	"the folder of systemd with the credentials of this service": {
-		"cmd/credentials.go open",
-		"cmd/credentials.go put",
-		"cmd/credentials.go replace",
+		"service/credentials.go open",
+		"service/credentials.go put",
+		"service/credentials.go replace",
 	},
 	"the caller's own open files": {
-		"cmd/files.go appendFile",
+		"daemon/statusfile.go Open",
 		"cmd/files.go writeFile",
 	},
 	"the mechanism that the others have to take": {

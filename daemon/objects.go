@@ -1,10 +1,7 @@
-package cmd
+package daemon
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -18,51 +15,40 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/native"
 )
 
-// objects are the stored objects of a run. They are declared in addition to the graph of the input.
-// It is for one run: start is called once, and close last.
-type objects struct {
+// objectsPart declares the objects of the store beside the graph of the input, and writes their statuses.
+type objectsPart struct {
+	d     *Daemon
 	front *native.Frontend
-	// host is the name of this host in the topics and in the statuses.
-	host string
-	used <-chan struct{} // closed when the store is in use; nil for a store that is
-	seal *trust.Secrets
-	kept *kept.World // of a store of several hosts; nil for another one
-	log  *slog.Logger
+	used  <-chan struct{} // closed when the store is in use; nil for a store that is
+	kept  *kept.World     // of a store of several hosts; nil for another one
+	end   func()
 }
 
-// openObjects returns the objects of a store as declarations. nb is that of the API: this host's graph is made of the same models.
-// accept says which objects this host takes over; nil for all. dir is the state folder; "" is none.
-func openObjects(nb *model.NB, host string, roles []string, accept func(*gapi.Declaration) error, s *trust.Secrets, dir string, log *slog.Logger) *objects {
-	o := &objects{host: cmp.Or(host, hostname()), seal: s, log: log}
-	w := nb.World()
+// Open implements Part.
+func (o *objectsPart) Open(_ context.Context, d *Daemon) error {
+	o.d, o.end = d, func() {}
+	w, nb := d.World, d.Objects
 	if c, ok := w.(*store.Clustered); ok {
 		path := ""
-		if dir != "" {
-			path = filepath.Join(dir, store.KeptFile)
+		if d.Folder.Dir != "" {
+			path = filepath.Join(d.Folder.Dir, store.KeptFile)
 		}
-		o.kept = kept.New(w, kept.Options{Path: path, Prefix: model.Records, Away: c.Away, Log: log})
+		o.kept = kept.New(w, kept.Options{Path: path, Prefix: model.Records, Away: c.Away, Log: d.Log})
 		w, nb = o.kept, nb.Over(o.kept)
 	}
 	// A store that is made at its first use must not be made by the reading of objects.
 	if late, ok := w.(interface{ Used() <-chan struct{} }); ok {
 		o.used = late.Used()
 	}
-	o.front = native.New(nb, native.Options{Topics: trust.Topics(o.host, roles), Used: o.used, Declare: s.Declare, Accept: accept})
-	return o
+	o.front = native.New(nb, native.Options{
+		Topics: trust.Topics(d.Host, d.Kinds.Roles), Used: o.used, Declare: d.Secrets.Declare, Accept: d.Store.Accepted(d.set.Load().Tables().Kinds),
+	})
+	d.Beside(func(front gapi.Frontend) gapi.Frontend { return merge.New(front, o.front) })
+	return nil
 }
 
-// hostname returns the name of this machine, empty where it has none.
-// The kernel gives the name; uname(2). Nothing is looked up in the network.
-func hostname() string {
-	name, _ := os.Hostname()
-	return name
-}
-
-// with adds the objects to a frontend.
-func (o *objects) with(front gapi.Frontend) gapi.Frontend { return merge.New(front, o.front) }
-
-// start writes the statuses of the objects while the engine runs. The returned function ends it.
-func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
+// Start implements Part.
+func (o *objectsPart) Start(ctx context.Context, e *mgmt.Engine) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -74,8 +60,8 @@ func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 				return
 			}
 		}
-		wg.Go(func() { o.seal.Publish(ctx, o.log) })
-		w := native.NewWriter(o.front, o.host, &stateTeller{e}, nil, o.log)
+		wg.Go(func() { o.d.Secrets.Publish(ctx, o.d.Log) })
+		w := native.NewWriter(o.front, o.d.Host, &stateTeller{e}, nil, o.d.Log)
 		wg.Go(func() { w.Run(ctx) })
 		// The loop ends with ctx or with the run. An event that was missed makes all states
 		// doubtful.
@@ -90,21 +76,23 @@ func (o *objects) start(ctx context.Context, e *mgmt.Engine) (end func()) {
 			}
 		}
 	})
-	return func() {
+	o.end = func() {
 		cancel()
 		wg.Wait()
 	}
+	return nil
 }
 
-// close lets go of the file of the objects, after the frontend has ended.
-// A failure costs the last lines of the file at most, and the store has them.
-func (o *objects) close() {
+// Close implements Part. A file that can't be closed lacks its last lines at most, and the store has them.
+func (o *objectsPart) Close() error {
+	o.end()
 	if o.kept == nil {
-		return
+		return nil
 	}
 	if err := o.kept.Close(); err != nil {
-		o.log.Debug("the file of the objects was not closed in order", "error", err)
+		o.d.Log.Debug("the file of the objects was not closed in order", "error", err)
 	}
+	return nil
 }
 
 // stateTeller is the engine as native.Writer asks it.

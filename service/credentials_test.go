@@ -1,4 +1,4 @@
-package cmd
+package service
 
 import (
 	"bytes"
@@ -51,8 +51,8 @@ func TestFindingD8Rotated(t *testing.T) {
 	args := filepath.Join(t.TempDir(), "args")
 	fakeSystemd(t, busOfApp, `echo "$*" >`+args+`; exec tar -c -C `+source+` .`)
 	var log bytes.Buffer
-	c := &credentials{dir: dir, unit: "mgmt-audit.service", log: slog.New(slog.NewTextHandler(&log, nil))}
-	c.renew(t.Context())
+	c := &Credentials{dir: dir, unit: "mgmt-audit.service", log: slog.New(slog.NewTextHandler(&log, nil))}
+	c.Renew(t.Context())
 	if got, err := os.ReadFile(filepath.Join(dir, "app")); err != nil || string(got) != "new-canary" {
 		t.Errorf("%q, %v; %s", got, err, log.String())
 	}
@@ -70,7 +70,7 @@ func TestFindingD8Rotated(t *testing.T) {
 		t.Errorf("%s, %v", asked, err)
 	}
 	log.Reset()
-	c.renew(t.Context())
+	c.Renew(t.Context())
 	if log.Len() > 0 {
 		t.Errorf("nothing has changed: %s", log.String())
 	}
@@ -104,7 +104,7 @@ func TestFindingD8KeepsOld(t *testing.T) {
 				}()
 			}
 			var log bytes.Buffer
-			(&credentials{dir: dir, unit: "mgmt-audit.service", log: slog.New(slog.NewTextHandler(&log, nil))}).renew(ctx)
+			(&Credentials{dir: dir, unit: "mgmt-audit.service", log: slog.New(slog.NewTextHandler(&log, nil))}).Renew(ctx)
 			list, err := os.ReadDir(dir)
 			if err != nil || len(list) != 1 || !strings.Contains(log.String(), c.want) || c.want == "" && log.Len() > 0 {
 				t.Errorf("%v, %v, %s", list, err, log.String())
@@ -121,7 +121,7 @@ func TestFindingD8NotOurs(t *testing.T) {
 	t.Setenv("CREDENTIALS_DIRECTORY", t.TempDir())
 	t.Setenv("SYSTEMD_EXEC_PID", "1")
 	fakeSystemd(t, "exit 1", "exit 1")
-	if c := newCredentials(slog.New(slog.DiscardHandler)); c.dir != "" {
+	if c := NewCredentials(slog.New(slog.DiscardHandler)); c.dir != "" {
 		t.Errorf("the credentials in %s are ours", c.dir)
 	}
 }

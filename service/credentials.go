@@ -1,4 +1,4 @@
-package cmd
+package service
 
 import (
 	"archive/tar"
@@ -19,10 +19,10 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// credentials are the credentials that systemd has given to this service at its start. systemd
+// Credentials are those that systemd has given to this service at its start. systemd
 // before 260 gives no others until a restart. So a reload asks systemd for them once more, by
 // a transient unit with the same settings. It then puts the new ones in the place of the old.
-type credentials struct {
+type Credentials struct {
 	dir string // empty without credentials
 	// The name of the unit is that of the folder: systemd mounts /run/credentials/UNIT.
 	unit string
@@ -35,22 +35,22 @@ const credentialWait = 30 * time.Second
 // maxCredentials bounds all credentials together. systemd takes 1 MiB for a service.
 const maxCredentials = 16 << 20
 
-// newCredentials returns those of this process. A process that a service has started, but systemd
+// NewCredentials returns those of this process. A process that a service has started, but systemd
 // has not, leaves the credentials of that service alone.
 // SYSTEMD_EXEC_PID is set by systemd to the process that it has started, see
 // systemd.exec(5).
-func newCredentials(log *slog.Logger) *credentials {
+func NewCredentials(log *slog.Logger) *Credentials {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	if os.Geteuid() != 0 || os.Getenv("SYSTEMD_EXEC_PID") != strconv.Itoa(os.Getpid()) {
 		dir = ""
 	}
-	return &credentials{dir: dir, unit: filepath.Base(dir), log: log}
+	return &Credentials{dir: dir, unit: filepath.Base(dir), log: log}
 }
 
-// renew takes over credentials that have changed. Failures are logged: the old ones go on to
+// Renew takes over credentials that have changed. Failures are logged: the old ones go on to
 // count.
 // It is called at each reload and blocks for 30 s at most.
-func (c *credentials) renew(ctx context.Context) {
+func (c *Credentials) Renew(ctx context.Context) {
 	if c.dir == "" {
 		return
 	}
@@ -81,7 +81,7 @@ var credentialSettings = []string{"LoadCredential", "LoadCredentialEncrypted", "
 // ask has systemd give the credentials once more.
 // The transient unit prints its own credentials as an archive of tar. They pass through a
 // pipe, and never through a file.
-func (c *credentials) ask(ctx context.Context) ([]credential, error) {
+func (c *Credentials) ask(ctx context.Context) ([]credential, error) {
 	args := []string{"--quiet", "--wait", "--pipe", "--collect", "--service-type=exec"}
 	none := len(args)
 	for _, name := range credentialSettings {
@@ -102,7 +102,7 @@ func (c *credentials) ask(ctx context.Context) ([]credential, error) {
 // entries returns the entries of one setting of the unit. A setting that this systemd lacks has none.
 // busctl prints the type and the data as JSON. LoadCredential is a list of pairs,
 // ImportCredential is a list of patterns.
-func (c *credentials) entries(ctx context.Context, setting string) (list []string) {
+func (c *Credentials) entries(ctx context.Context, setting string) (list []string) {
 	path := "/org/freedesktop/systemd1/unit/" + busName(c.unit)
 	out, err := output(ctx, "busctl", "--json=short", "get-property", "org.freedesktop.systemd1", path, "org.freedesktop.systemd1.Service", setting)
 	if err != nil {
@@ -147,7 +147,7 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	// longer.
 	cmd.WaitDelay = time.Second
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w: %s", name, err, visible(strings.TrimSpace(errs.String())))
+		return nil, fmt.Errorf("%s: %w: %q", name, err, strings.TrimSpace(errs.String()))
 	}
 	return out.Bytes(), nil
 }
@@ -182,7 +182,7 @@ func unpacked(archive []byte) (list []credential, err error) {
 // put writes the differing files, and returns their names.
 // The folder is opened only if something differs, so most reloads touch no mount. With an
 // error, taken has the names written before it.
-func (c *credentials) put(fresh []credential) (taken []string, err error) {
+func (c *Credentials) put(fresh []credential) (taken []string, err error) {
 	var differ []credential
 	for _, f := range fresh {
 		if old, err := os.ReadFile(filepath.Join(c.dir, f.name)); err != nil || !bytes.Equal(old, f.text) {
@@ -211,7 +211,7 @@ func (c *credentials) put(fresh []credential) (taken []string, err error) {
 // The mount is that of this service alone, so no other process sees it writable.
 // The remount needs CAP_SYS_ADMIN, see mount(2). A unit without it keeps the credentials of its
 // start.
-func (c *credentials) open() (restore func() error, err error) {
+func (c *Credentials) open() (restore func() error, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(c.dir, &st); err != nil {
 		return nil, fmt.Errorf("%s: %w", c.dir, err)
@@ -248,7 +248,7 @@ const stNoSymFollow = 0x2000
 // replace puts one credential in the place of the old one, in one step, with its mode.
 // The mode is that of the old file, 0400 for a new one. A reader sees the old text or the
 // new one.
-func (c *credentials) replace(f credential) error {
+func (c *Credentials) replace(f credential) error {
 	path, temp := filepath.Join(c.dir, f.name), filepath.Join(c.dir, ".#"+f.name)
 	mode := os.FileMode(0o400)
 	if info, err := os.Lstat(path); err == nil {

@@ -1,13 +1,13 @@
-package cmd
+package daemon
 
 import (
 	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -51,7 +51,10 @@ func TestRenewTrustedKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := openDeploys(&app{trustOthers: true}, by, "", func() yaml.Options { return yaml.Options{} }, nil, log)
+	d := &deploysPart{}
+	if err := d.Open(t.Context(), &Daemon{Host: "h1", World: w, Trust: by, Folder: &state.Folder{}, Config: Config{Log: log}}); err != nil {
+		t.Fatal(err)
+	}
 	trusts := func(want ...deploy.Public) {
 		t.Helper()
 		got := by.Trusted()
@@ -92,7 +95,7 @@ func TestDeploysFollowTheStore(t *testing.T) {
 	b := &deploy.Bundle{Graphs: []string{"g"}, Files: []deploy.File{{Name: "g", Data: []byte(
 		`{comment: "${{ string(hosts['w2'].cpus) }} ${{ scheduled('b').join(',') }}", resources: {}}`)}}}
 	o := yaml.Options{Facts: func() map[string]any { return map[string]any{"hostname": "w1"} }}
-	v := openView(t.Context(), w, o, gapi.Env{Hostname: "w1"})
+	v := View(t.Context(), w, o, gapi.Env{Hostname: "w1"})
 	defer v.Close()
 	// The first answers of the store wake, too, so a wake-up says nothing of its cause.
 	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
@@ -116,45 +119,4 @@ func TestDeploysFollowTheStore(t *testing.T) {
 	says("4 w2")
 	put(hosts.ScheduleKey("all", "b", "w1"), `{"strategy":"alpha","count":1}`)
 	says("4 w1")
-}
-
-// TestDeploySeesTheStore: the check of a deploy sees the hosts that the store has, and refuses a host that it does not have.
-func TestDeploySeesTheStore(t *testing.T) {
-	w := memory.New()
-	defer w.Close()
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: hosts.MemberKey("w2"), Value: []byte(`{"name":"w2","facts":{"cpus":2}}`)}}); err != nil {
-		t.Fatal(err)
-	}
-	for name, good := range map[string]bool{"w2": true, "w3": false} {
-		var out strings.Builder
-		f := &deployFlags{signing: signing{app: &app{out: &out, err: &out}}}
-		b := &deploy.Bundle{Graphs: []string{"g"}, Files: []deploy.File{{Name: "g", Data: []byte(`{comment: "${{ string(hosts['` + name + `'].cpus) }}", resources: {}}`)}}}
-		if err := f.validate(t.Context(), w, b); (err == nil) != good {
-			t.Errorf("%s: %v: %s", name, err, &out)
-		}
-	}
-}
-
-// TestFindingH6MigrateAgain: what a host says of itself is taken over where the operator has looked at it, or where the store is that of an older mgmt. A
-// later migrate --yes, such as for another key, leaves it out and says how to give the host its roles.
-func TestFindingH6MigrateAgain(t *testing.T) {
-	key, err := deploy.NewKey()
-	if err != nil {
-		t.Fatal(err)
-	}
-	claims := map[string]claim{"foe": {Recipient: "age1foe", Topics: []string{"all", "group:db"}}}
-	for _, c := range []struct {
-		store string
-		yes   bool
-		takes bool
-	}{{"", true, true}, {"", false, true}, {"s1", false, true}, {"s1", true, false}} {
-		to := &takeover{yes: c.yes}
-		p := to.plan(&deploy.Fleet{StoreRecord: deploy.StoreRecord{Store: c.store, Number: 1}}, key, nil, claims, nil)
-		if (len(p.hosts) == 1) != c.takes {
-			t.Errorf("%+v: it takes over %v", c, p.hosts)
-		}
-		if left := strings.Join(p.left, "\n"); !c.takes && !strings.Contains(left, "foe is left out: it says its roles db itself; mgmt hosts allow foe --role db") {
-			t.Errorf("%+v: it says %q", c, left)
-		}
-	}
 }

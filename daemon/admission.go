@@ -1,14 +1,12 @@
-package cmd
+package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os/user"
 	"strconv"
-	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/trust"
@@ -18,20 +16,24 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/native"
 )
 
-// objectsOf returns the objects in a store. Nothing is read or opened before the first question.
-// The caller owns the World. The kinds are those of the program at the moment of a question, so a kind that comes later
-// is a table, too. Records name the host that has written them; an empty name is that of this machine. Each change is admitted
-// against the graph of the engine that runs, nil where none does yet. Where running itself is nil, the objects are of other hosts.
-func (a *app) objectsOf(w engine.World, host string, s *trust.Secrets, running *atomic.Pointer[mgmt.Engine], log *slog.Logger) *model.NB {
-	tables := a.tables()
-	admission := &native.Admission{Kinds: tables.Kinds, Topics: []string{}}
-	if running != nil {
-		admission.Topics = trust.Topics(cmp.Or(host, hostname()), a.folders.Roles)
-	}
-	// Only objects of this host's topics are judged by the graph. Without an engine there are no
-	// such topics, so running is not nil where this is called.
+// ObjectOptions say whose objects a store has, and what judges a change of one.
+type ObjectOptions struct {
+	Host    string         // that writes the records
+	Secrets *trust.Secrets // encrypts what is secret in them
+	// Topics are those of this host. Objects of them are admitted against the graph of the engine that Running returns, nil while there is
+	// none. Both are nil where the objects are of other hosts.
+	Topics  []string
+	Running func() *mgmt.Engine
+	Log     *slog.Logger
+}
+
+// Objects returns the objects in a store. Nothing is read or opened before the first question. The caller owns the World. A kind that comes
+// to the tables later is a table then.
+func Objects(w engine.World, tables *model.Registry, o ObjectOptions) *model.NB {
+	admission := &native.Admission{Kinds: tables.Kinds, Topics: append([]string{}, o.Topics...)}
+	// Only objects of this host's topics are judged by the graph, so Running is not nil where this is called.
 	admission.Graph = func(ctx context.Context, f func(native.Graph) error) error {
-		e := running.Load()
+		e := o.Running()
 		if e == nil {
 			return native.ErrBusy
 		}
@@ -47,29 +49,21 @@ func (a *app) objectsOf(w engine.World, host string, s *trust.Secrets, running *
 		}
 		return err
 	}
-	o := model.Options{Origin: originOf(host), Admit: admission.Admit, Log: log}
-	s.Fill(&o)
-	admission.Sealed = o.Sealed
-	return model.Open(w, tables, o)
+	opt := model.Options{Origin: "host:" + o.Host, Admit: admission.Admit, Log: o.Log}
+	o.Secrets.Fill(&opt)
+	admission.Sealed = opt.Sealed
+	return model.Open(w, tables, opt)
 }
 
-// runs returns a function that tells whether a resource is in the graph that runs, by kind[name].
-// Before the run it is always false.
-// The answer is that of this moment; the next graph may have another.
-// It may block until the loop of the engine answers, or ctx ends.
-func runs(running *atomic.Pointer[mgmt.Engine]) func(ctx context.Context, resource string) bool {
-	return func(ctx context.Context, resource string) bool {
-		e := running.Load()
-		if e == nil {
-			return false
-		}
-		_, err := e.Status(ctx, resource)
-		return err == nil
+// runs reports whether a resource is in the graph that runs, by kind[name]. It may block until the loop of the engine answers, or ctx ends.
+func (d *Daemon) runs(ctx context.Context, resource string) bool {
+	e := d.engine.Load()
+	if e == nil {
+		return false
 	}
+	_, err := e.Status(ctx, resource)
+	return err == nil
 }
-
-// originOf is how records name a host as their writer.
-func originOf(host string) string { return "host:" + cmp.Or(host, hostname()) }
 
 // writersOf returns who may change objects: root, the user of the daemon, and the members of a group. The group
 // is looked up at once, so that a wrong name is an error at the start.

@@ -1,4 +1,4 @@
-package cmd
+package daemon
 
 import (
 	"github.com/reactivegraph/mgmt/daemon/kinds"
@@ -6,14 +6,14 @@ import (
 	"github.com/reactivegraph/mgmt/engine/plugin"
 )
 
-// pluginDesk converts between the two packages: the desk of the daemon knows no plugins, and the plugins know no API. It never waits for
+// providers converts between the two packages: the desk of the daemon knows no plugins, and the plugins know no API. It never waits for
 // a process, so a provider that hangs delays no answer.
 //
-// pluginDesk answers a daemon's questions about its providers, on any goroutine.
-type pluginDesk struct{ kinds func() *kinds.Set } // those of the last reading, whose graph may still be refused
+// providers answers a daemon's questions about its providers, on any goroutine.
+type providers struct{ kinds func() *kinds.Set } // those of the last reading, whose graph may still be refused
 
 // all returns the providers; none where there is no folder of them.
-func (d *pluginDesk) all() []*plugin.Plugin {
+func (d *providers) all() []*plugin.Plugin {
 	if set := d.kinds().Plugins(); set != nil {
 		return set.Plugins()
 	}
@@ -21,7 +21,7 @@ func (d *pluginDesk) all() []*plugin.Plugin {
 }
 
 // List implements control.Providers. A plugin gives its own status under its own lock, so the list is not of one moment.
-func (d *pluginDesk) List() []control.Provider {
+func (d *providers) List() []control.Provider {
 	list := []control.Provider{}
 	for _, p := range d.all() {
 		s := p.Status()
@@ -32,7 +32,7 @@ func (d *pluginDesk) List() []control.Provider {
 }
 
 // Restart implements control.Providers. Of two descriptors of one name the first one counts.
-func (d *pluginDesk) Restart(name string) (found, running bool) {
+func (d *providers) Restart(name string) (found, running bool) {
 	for _, p := range d.all() {
 		if p.Name == name {
 			return true, p.Restart()

@@ -1,9 +1,8 @@
-package cmd
+package daemon
 
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -19,53 +18,66 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// deploys are the deploys of this host: a frontend for each of its topics, and the report about them.
-// The store is used from the start on, so that an operator sees which hosts there are.
-// There are none where no key is trusted.
-type deploys struct {
-	// Empty where this host takes no deploys. Then renew and start do nothing, and with adds nothing.
+// deploysPart takes the deploys of this host: it has a frontend for each of its topics, and reports how they stand. The store is used from
+// the start on, so that an operator sees which hosts there are. There are no deploys where no key is trusted at the start.
+type deploysPart struct {
+	d        *Daemon
 	fronts   []*deployed.Frontend
 	reporter deployed.Reporter
-	trust    *trust.Operators
+	end      func()
 }
 
-// openDeploys makes the frontends of the topics.
-// sealed returns the recipient of this host. limits returns the bounds of the graphs, for each reading of the topics anew.
-// The frontends begin with the deploys in dir where the store is away. An empty dir keeps nothing
-// over a restart.
-func openDeploys(a *app, t *trust.Operators, dir string, limits func() yaml.Options, sealed func() string, log *slog.Logger) *deploys {
-	d := &deploys{trust: t}
-	if len(t.Trusted()) == 0 {
-		return d
+// Open implements Part. The frontends begin with the deploys in the state folder where the store is away.
+func (p *deploysPart) Open(_ context.Context, d *Daemon) error {
+	p.d, p.end = d, func() {}
+	d.OnReload(func(context.Context) error { return p.renew() })
+	if len(d.Trust.Trusted()) == 0 {
+		return nil
 	}
+	dir := d.Folder.Dir
 	if dir != "" {
 		dir = filepath.Join(dir, trust.Folder)
 	}
-	for _, topic := range hosts.Topics(t.Host(), a.folders.Roles) {
-		d.fronts = append(d.fronts, deployed.New(deployed.Options{
-			World: t.World(), Host: t.Host(), Topic: topic, Dir: dir, Trusted: t.Trusted, Pin: t.Pin(),
-			Open: func(ctx context.Context, env gapi.Env) deployed.View { return openView(ctx, t.World(), limits(), env) },
+	for _, topic := range hosts.Topics(d.Host, d.Kinds.Roles) {
+		p.fronts = append(p.fronts, deployed.New(deployed.Options{
+			World: d.World, Host: d.Host, Topic: topic, Dir: dir, Trusted: d.Trust.Trusted, Pin: d.Trust.Pin(),
+			Open: func(ctx context.Context, env gapi.Env) deployed.View { return View(ctx, d.World, p.bounds(), env) },
 		}))
 	}
-	d.reporter = deployed.Reporter{World: t.World(), Host: t.Host(), Fronts: d.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: log}
-	// Init comes before Run, since renew may call Touch before the engine has begun.
-	d.reporter.Init()
-	return d
-}
-
-// renew reads the files of the trusted keys again. A new key counts from now on, and a key that has left counts no more. With an
-// error the keys stay as they were. A host without any key at its start takes no deploys before a restart.
-// It runs before each reload. Its error refuses the reload, and the graph stays as it is.
-func (d *deploys) renew() error {
-	if err := d.trust.Renew(); err != nil || len(d.fronts) == 0 {
-		return err
-	}
-	d.reporter.Touch()
+	sealed := func() string { return d.Secrets.Recipient(d.input.Load().Config().Identity) }
+	p.reporter = deployed.Reporter{World: d.World, Host: d.Host, Fronts: p.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: d.Log}
+	p.reporter.Init() // a reload may come before Run
+	// A resource of two topics is an error that names both places.
+	d.Beside(func(front gapi.Frontend) gapi.Frontend {
+		list := []gapi.Frontend{front}
+		for _, f := range p.fronts {
+			list = append(list, f)
+		}
+		return merge.New(list...)
+	})
 	return nil
 }
 
-// openView shows the store to the graphs of bundles: the other hosts, and the choices of schedules.
-func openView(ctx context.Context, w engine.World, o yaml.Options, env gapi.Env) deployed.View {
+// bounds returns how the graph of a deploy is read: it is bounded as the graph that is read next, and its secrets come from the same places,
+// or are encrypted to this host.
+func (p *deploysPart) bounds() yaml.Options {
+	o := p.d.coming.Load().Foreign()
+	o.Unseal = p.d.Secrets.Decrypts(func() func(string) (string, error) { return p.d.input.Load().Unseal() })
+	return o
+}
+
+// renew reads the files of the trusted keys again. A new key counts from now on, and a key that has left counts no more. With an
+// error the keys stay as they were, and the reload is refused.
+func (p *deploysPart) renew() error {
+	if err := p.d.Trust.Renew(); err != nil || len(p.fronts) == 0 {
+		return err
+	}
+	p.reporter.Touch()
+	return nil
+}
+
+// View shows the store to the graphs of bundles: the other hosts, and the choices of schedules.
+func View(ctx context.Context, w engine.World, o yaml.Options, env gapi.Env) deployed.View {
 	env.World = w
 	view := yaml.NewView(ctx, env)
 	o = view.Options(o)
@@ -102,49 +114,37 @@ func loadBundle(b *deploy.Bundle, o yaml.Options, env gapi.Env) gapi.Reading {
 	return yaml.ReadFiles(root, files, o)
 }
 
-// with adds the deploys to a frontend.
-// The topics are merged, so a resource of two of them is an error that names both places.
-func (d *deploys) with(front gapi.Frontend) gapi.Frontend {
-	list := []gapi.Frontend{front}
-	for _, f := range d.fronts {
-		list = append(list, f)
-	}
-	return merge.New(list...)
-}
-
-// start reports how the deploys stand while the engine runs. The returned function ends it.
-// The report stays in the store: it says which hosts there are, also while they are off.
-// It has two goroutines. The returned function ends both and waits for them; a last report may be
-// missing then.
-func (d *deploys) start(ctx context.Context, e *mgmt.Engine) (end func()) {
-	follow := d.trust.Start(ctx)
-	if len(d.fronts) == 0 {
-		return follow
-	}
-	d.reporter.Stand = func(ctx context.Context) (deployed.Stand, error) { return standOf(ctx, e) }
+// Start implements Part. The report stays in the store: it says which hosts there are, also while they are off.
+func (p *deploysPart) Start(ctx context.Context, e *mgmt.Engine) error {
+	follow := p.d.Trust.Start(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
-	wg.Go(func() {
-		select {
-		case <-e.Ready():
-			d.reporter.Run(ctx)
-		case <-ctx.Done():
-		}
-	})
+	p.end = func() {
+		follow()
+		cancel()
+		wg.Wait()
+	}
+	if len(p.fronts) == 0 {
+		return nil
+	}
+	p.reporter.Stand = func(ctx context.Context) (deployed.Stand, error) { return standOf(ctx, e) }
+	wg.Go(func() { p.reporter.Run(ctx) })
 	wg.Go(func() {
 		for ev := range e.Events(ctx) {
 			switch ev.Kind {
 			// A deploy is judged where its graph rests, so these events suffice.
 			case mgmt.EventConverged, mgmt.EventStirred, mgmt.EventLoaded:
-				d.reporter.Touch()
+				p.reporter.Touch()
 			}
 		}
 	})
-	return func() {
-		follow()
-		cancel()
-		wg.Wait()
-	}
+	return nil
+}
+
+// Close implements Part. A last report may be missing.
+func (p *deploysPart) Close() error {
+	p.end()
+	return nil
 }
 
 // standOf says how the graph stands, with the resources that keep a deploy from being good.

@@ -1,4 +1,4 @@
-package cmd
+package daemon
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/spf13/cobra"
-
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
@@ -16,45 +14,35 @@ import (
 	"github.com/reactivegraph/mgmt/engine/model"
 )
 
-// listenFlags say where the objects are served to other machines, and to which of them.
-// Each caller needs a certificate that the CA has signed; there is no way in without one.
-type listenFlags struct {
-	// The address is HOST:PORT. The files are in PEM, and are read again when they change.
-	addr, cert, key, ca string
-	// Common names (CN) of certificates. An empty list means that all callers only read.
-	writers []string
+// Remote says where the objects are served to other machines, and to which of them. Each caller needs a certificate that the CA has
+// signed; there is no way in without one. Nothing listens without an address.
+type Remote struct {
+	Address       string   // HOST:PORT
+	Cert, Key, CA string   // files in PEM, which are read again when they change
+	Writers       []string // common names of certificates that may change objects; all others read
 }
 
-// flags adds the flags of the listener. Nothing listens without an address.
-func (f *listenFlags) flags(cmd *cobra.Command) {
-	bind(cmd, "api_listen", &f.addr)
-	bind(cmd, "api_cert", place{&f.cert})
-	bind(cmd, "api_key", place{&f.key})
-	bind(cmd, "api_ca", place{&f.ca})
-	bind(cmd, "api_writers", &f.writers)
-}
-
-// open takes the address and reads the certificates, so that a fault is an error before anything is altered. It returns nil where
+// Listen takes the address and reads the certificates, so that a fault is an error before anything is altered. It returns nil where
 // nothing is to listen. The caller serves on the listener, or closes it.
 // Clients that may write are a warning: rules say what they may have this host do. It is called before the engine is made. An address that is in use ends the start with code 1.
-func (f *listenFlags) open(rules *lend.Rules, log *slog.Logger) (*httpd.TLS, error) {
+func (f *Remote) Listen(rules *lend.Rules, log *slog.Logger) (*httpd.TLS, error) {
 	switch {
 	// A certificate without an address is a mistake that would otherwise leave the machine
 	// unreachable in silence.
-	case f.addr == "" && (f.cert != "" || f.key != "" || f.ca != "" || len(f.writers) > 0):
+	case f.Address == "" && (f.Cert != "" || f.Key != "" || f.CA != "" || len(f.Writers) > 0):
 		return nil, errors.New("api_cert, api_key, api_ca and api_writers are for api_listen, which is not given")
-	case f.addr == "":
+	case f.Address == "":
 		return nil, nil
-	case f.cert == "" || f.key == "" || f.ca == "":
+	case f.Cert == "" || f.Key == "" || f.CA == "":
 		return nil, errors.New("--api-listen: other machines are served only with certificates: give --api-cert, --api-key and --api-ca")
 	}
-	l, err := httpd.ListenTLS(f.addr, httpd.TLSOptions{Cert: f.cert, Key: f.key, CA: f.ca, Logger: log})
+	l, err := httpd.ListenTLS(f.Address, httpd.TLSOptions{Cert: f.Cert, Key: f.Key, CA: f.CA, Logger: log})
 	if err != nil {
 		return nil, fmt.Errorf("--api-listen: %w", err)
 	}
-	if len(f.writers) > 0 {
+	if len(f.Writers) > 0 {
 		log.Warn("clients of other machines may have this host run objects: within the setting accept, each of them acts with the rights of this daemon",
-			"api_writers", f.writers, "accept", rules.String())
+			"api_writers", f.Writers, "accept", rules.String())
 	}
 	return l, nil
 }
@@ -63,13 +51,13 @@ func (f *listenFlags) open(rules *lend.Rules, log *slog.Logger) (*httpd.TLS, err
 // read. The user on the other machine does not count here.
 // The names are fixed at the start, and a new one needs a restart.
 // The store gives each write the rights of this host, so this check alone keeps callers out.
-func (f *listenFlags) mayWrite(p httpd.Peer) bool {
-	return p.Cert != nil && slices.Contains(f.writers, p.Cert.Subject.CommonName)
+func (f *Remote) mayWrite(p httpd.Peer) bool {
+	return p.Cert != nil && slices.Contains(f.Writers, p.Cert.Subject.CommonName)
 }
 
-// serveObjects answers other machines until the context ends, and then closes the listener. They reach the objects, and no other
+// Serve answers other machines until the context ends, and then closes the listener. They reach the objects, and no other
 // question or order of the control socket. by refuses the certificates of removed hosts, and has their connections cut; nil for none.
-func (f *listenFlags) serveObjects(ctx context.Context, l *httpd.TLS, nb *model.NB, known func(context.Context, string) bool, by *trust.Operators, log *slog.Logger) error {
+func (f *Remote) Serve(ctx context.Context, l *httpd.TLS, nb *model.NB, known func(context.Context, string) bool, by *trust.Operators, log *slog.Logger) error {
 	// The frame and its routes refer to each other, so the routes get a function that returns the
 	// frame.
 	s := &httpd.Server{Logger: log}

@@ -1,10 +1,9 @@
-package cmd
+package daemon
 
 import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -13,8 +12,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/reactivegraph/mgmt/daemon/input"
 )
 
 func TestMetricsAddress(t *testing.T) {
@@ -39,19 +37,20 @@ func TestMetricsAddress(t *testing.T) {
 		{"127.0.0.1", false, "missing port"},
 		{taken.Addr().String(), false, "address already in use"},
 	} {
-		x, err := (&metricsFlags{addr: c.addr, remote: c.remote}).open()
+		x := &metricsPart{Metrics: Metrics{Address: c.addr, Remote: c.remote}}
+		err := x.Open(t.Context(), &Daemon{})
 		switch {
 		case err != nil && (c.want == "" || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%q: %v", c.addr, err)
 		case err == nil && c.want != "":
 			t.Errorf("%q is taken", c.addr)
 		}
-		if err == nil {
-			x.close()
+		if err := x.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 	for _, name := range []string{"mgmt.txt", filepath.Join(t.TempDir(), "none", "mgmt.prom")} {
-		if _, err := (&metricsFlags{textfile: name}).open(); err == nil {
+		if err := (&metricsPart{Metrics: Metrics{Textfile: name}}).Open(t.Context(), &Daemon{}); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -59,33 +58,33 @@ func TestMetricsAddress(t *testing.T) {
 
 // TestMetricsOfRun: a scrape tells of the run that goes on, the textfile of its end.
 func TestMetricsOfRun(t *testing.T) {
-	path, dir := graphFile(t, "resources: {file: [{name: $DIR/x, content: x}]}")
+	dir := t.TempDir()
 	textfile := filepath.Join(dir, "mgmt.prom")
-	x, err := (&metricsFlags{addr: "127.0.0.1:0", textfile: textfile}).open()
+	d, err := open(t, Config{
+		Graph:   input.Config{YAML: graph(t, dir, "resources: {file: [{name: "+dir+"/x, content: x}]}\n")},
+		Metrics: Metrics{Address: "127.0.0.1:0", Textfile: textfile},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer x.close()
 	var scraped []byte
 	var scrapeErr error
-	converged := make(chan struct{}, 1)
-	e, err := mgmt.New(mgmt.Options{Registry: engine.DefaultRegistry(), Observer: x.observe(mgmt.Observer{
-		Converged: func(bool, mgmt.Counts) { ask(converged) },
-	}), ConvergedExit: false})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(t.Context())
-	stop := x.start(ctx, e, slog.New(slog.DiscardHandler))
 	go func() {
 		defer cancel()
-		<-converged
-		scraped, scrapeErr = scrape("http://" + x.listener.Addr().String() + "/metrics")
+		for e := range d.Running().Events(ctx) {
+			if e.Kind == mgmt.EventConverged {
+				break
+			}
+		}
+		scraped, scrapeErr = scrape("http://" + d.metrics.listener.Addr().String() + "/metrics")
 	}()
-	if err := e.Run(ctx, yaml.New(path, yaml.Options{})); err != nil {
+	if _, err := d.Run(ctx); err != nil {
 		t.Fatal(err)
 	}
-	stop()
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
 	written, err := os.ReadFile(textfile)
 	if err != nil || scrapeErr != nil {
 		t.Fatal(err, scrapeErr)

@@ -1,4 +1,4 @@
-package cmd
+package daemon
 
 import (
 	"context"
@@ -8,48 +8,45 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// auxiliaryFiles are files next to the graph, such as models and trusted keys, that a daemon watches. A change of one has everything
-// read again, as SIGHUP does. The new content is taken over or refused with the settings, and so with its place.
-type auxiliaryFiles struct {
-	// The slice is fixed after newAuxiliaryFiles. A folder counts with the entries that it has at
-	// each moment.
-	paths []string // files, and folders with their entries; absolute
-	// Capacity one, so several changes are one reload. The engine reads it; no sender ever waits.
-	reload chan<- struct{}
+// filesPart watches files next to the graph: the folders of models and of providers, and the trusted keys. A change of one has everything
+// read again, as SIGHUP does: the new content is taken over or refused with the settings.
+type filesPart struct {
+	paths []string // absolute, since a later change of the working folder must not move them
+	ask   func()
 }
 
-// newAuxiliaryFiles leaves empty names out.
-// The paths are made absolute at once, since a later change of the working folder must not move them.
-func newAuxiliaryFiles(reload chan<- struct{}, names ...string) (*auxiliaryFiles, error) {
-	b := &auxiliaryFiles{reload: reload}
+// Open implements Part. Without a file no watch is made.
+func (b *filesPart) Open(_ context.Context, d *Daemon) error {
+	b.ask = d.ask
 	var errs []error
-	for _, name := range names {
+	for _, name := range append([]string{d.Kinds.Models, d.Kinds.Plugins}, d.Trusted...) {
 		if name == "" {
 			continue
 		}
 		path, err := filepath.Abs(name)
 		errs, b.paths = append(errs, err), append(b.paths, path)
 	}
-	return b, errors.Join(errs...)
+	if len(b.paths) > 0 {
+		d.Beside(func(front gapi.Frontend) gapi.Frontend { return &watched{front, b} })
+	}
+	return errors.Join(errs...)
 }
 
-// with adds the files to a frontend.
-// Without a file the frontend is returned as it is, and no watch is made.
-func (b *auxiliaryFiles) with(front gapi.Frontend) gapi.Frontend {
-	if len(b.paths) == 0 {
-		return front
-	}
-	return &watched{front, b}
-}
+// Start implements Part: the watch lives with the frontend.
+func (b *filesPart) Start(context.Context, *mgmt.Engine) error { return nil }
+
+// Close implements Part.
+func (b *filesPart) Close() error { return nil }
 
 // watched is a frontend with auxiliary files.
 type watched struct {
 	gapi.Frontend
-	files *auxiliaryFiles
+	files *filesPart
 }
 
 // Graphs implements gapi.Frontend.
@@ -101,7 +98,7 @@ func (w *watched) follow(ctx context.Context, env gapi.Env, sub engine.Subscript
 			t = engine.NewTimer(engine.ClockOf(env.Host), filesSettle)
 		case <-t.C:
 			env.Log().Debug("files next to the graph have changed", "path", sub.Cause().Path)
-			ask(w.files.reload)
+			w.files.ask()
 		}
 	}
 }

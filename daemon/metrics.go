@@ -1,0 +1,155 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/metrics"
+)
+
+// DefaultMetrics is where metrics are served where no other address is named, as in mgmt.
+const DefaultMetrics = "127.0.0.1:9233"
+
+// Metrics say who can read the metrics. Without an address and a file there is no reader, and the counts are kept for the socket alone.
+type Metrics struct {
+	Address  string // HOST:PORT; empty for no listener
+	Remote   bool   // allows an address beyond loopback
+	Textfile string // for the textfile collector of node_exporter: a path that ends in .prom; empty for none
+}
+
+// metricsPart counts what happens, and has the figures read.
+type metricsPart struct {
+	Metrics
+	counts   *metrics.Metrics
+	log      *slog.Logger
+	listener net.Listener                // nil for none
+	ended    atomic.Pointer[mgmt.Counts] // how the graph stood when Run ended
+	end      func()
+}
+
+// textfileEvery is how old the figures of the textfile are at most. scrapers bounds the cost of a
+// reader that opens one connection after the other.
+const (
+	textfileEvery = 15 * time.Second
+	scrapers      = 64 // connections for metrics at once
+)
+
+// Open implements Part. An address that other machines reach needs a word of its own, since the listener has no other guard.
+func (x *metricsPart) Open(_ context.Context, d *Daemon) error {
+	x.log, x.end = d.Log, func() {}
+	x.counts = metrics.New(metrics.Options{Version: d.Version})
+	d.Options.Observer = d.Options.Observer.With(mgmt.Observer{
+		Swapped: x.counts.Swapped, Ran: x.counts.Ran, Paused: x.counts.Paused, Held: x.counts.Held, Converged: x.counts.Converged, Refused: x.counts.Refused,
+	})
+	if x.Textfile != "" {
+		if err := metrics.CheckTextfile(x.Textfile); err != nil {
+			return fmt.Errorf("--metrics-textfile: %w", err)
+		}
+		// The first file is written now. So a folder that is missing, or that refuses us, is an error of the start.
+		if err := x.counts.WriteTextfile(x.Textfile); err != nil {
+			return fmt.Errorf("--metrics-textfile: %w", err)
+		}
+	}
+	if x.Address == "" {
+		return nil
+	}
+	l, err := httpd.ListenTCP(x.Address, x.Remote)
+	if _, ok := errors.AsType[*httpd.RemoteError](err); ok {
+		return fmt.Errorf("--prometheus: other machines could read the metrics at %s: add --prometheus-remote if they may, or use %s", x.Address, DefaultMetrics)
+	}
+	if err != nil {
+		return fmt.Errorf("--prometheus: %w", err)
+	}
+	x.listener = l
+	return nil
+}
+
+// Start implements Part. The metrics are served until Close, so a scraper still reads how the run ended.
+func (x *metricsPart) Start(ctx context.Context, e *mgmt.Engine) error {
+	x.counts.SetSource(func(ctx context.Context) (metrics.Sample, error) { return x.sample(ctx, e) })
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	var wg sync.WaitGroup
+	if x.listener != nil {
+		x.log.Info("metrics are served", "address", x.listener.Addr().String())
+		wg.Go(func() {
+			if err := x.server().Serve(life, x.listener); err != nil {
+				x.log.Error("metrics are no longer served", "error", err)
+			}
+		})
+	}
+	if x.Textfile != "" {
+		wg.Go(func() { x.keepTextfile(life) })
+	}
+	x.end = func() {
+		counts := e.Report().Counts
+		x.ended.Store(&counts) // a scrape from now on gets those of the end
+		end()
+		wg.Wait()
+	}
+	return nil
+}
+
+// Close implements Part.
+func (x *metricsPart) Close() error {
+	x.end()
+	if x.listener != nil {
+		_ = x.listener.Close() // a server that ran on it has closed it already
+	}
+	return nil
+}
+
+// server tells the metrics to everybody who reaches it.
+// The limits are times for a head, for an answer, and for a connection that is idle.
+func (x *metricsPart) server() *httpd.Server {
+	return &httpd.Server{
+		Table: httpd.MustTable(httpd.Info{Title: "The metrics of a daemon"}, []httpd.Route{{
+			Method: "GET", Pattern: "/metrics", Summary: "The metrics, for Prometheus.", AnyQuery: true, Types: []string{"text/plain"}, Public: true, Serve: x.counts.Handler(),
+		}}),
+		Limits: httpd.Limits{Connections: scrapers, Head: 5 * time.Second, Slow: 10 * time.Second, Idle: time.Minute}, Logger: x.log,
+	}
+}
+
+// keepTextfile writes the textfile from time to time, and once more at the end.
+// A failure is logged when it begins.
+// A failure that goes on is not logged again until it has worked once.
+// The goroutine is that of Start. A full disk costs the figures of that moment alone: the file
+// before stays as it is, since it is replaced in one step.
+func (x *metricsPart) keepTextfile(ctx context.Context) {
+	tick := time.NewTicker(textfileEvery)
+	defer tick.Stop()
+	well := true
+	for more := true; more; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			more = false
+		}
+		err := x.counts.WriteTextfile(x.Textfile)
+		if err != nil && well {
+			x.log.Warn("the textfile for node_exporter", "error", err)
+		}
+		well = err == nil
+	}
+}
+
+// sample says how the graph of an engine stands, or stood at the end.
+// It never blocks longer than ctx allows. After the end of the run it asks the engine only for
+// figures of the host.
+func (x *metricsPart) sample(ctx context.Context, e *mgmt.Engine) (s metrics.Sample, err error) {
+	if c := x.ended.Load(); c != nil {
+		s.Counts = *c
+	} else if s.Counts, err = e.Counts(ctx); err != nil {
+		return s, err
+	}
+	h := e.HostStats()
+	s.Resyncs, s.Subscriptions, s.Watches, s.Polled = h.Resyncs, h.Subscriptions, h.Watches, h.Polled
+	return s, nil
+}
