@@ -137,8 +137,7 @@ func (d *direct) transport(a *app) http.RoundTripper {
 			return nil, err
 		}
 		// The folder is that of the flag alone: the setting models is about the daemon of this machine.
-		a.folders.Models = d.models
-		if err := a.loadKinds().Err(); err != nil {
+		if err := a.loadModels(d.models).Err(); err != nil {
 			return nil, err
 		}
 		return newLocal(a, w, d.readers(a, w), d.removed(a, w)).RoundTrip(r)

@@ -248,8 +248,7 @@ func claimsOf(ctx context.Context, w engine.World) (map[string]claim, error) {
 // objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own.
 // An interrupted call has done a part, and the next call does the rest.
 func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []string) error {
-	f.app.folders.Models = f.store.models
-	if err := f.app.loadKinds().Err(); err != nil {
+	if err := f.app.loadModels(f.store.models).Err(); err != nil {
 		return err
 	}
 	nb := daemon.Objects(w, f.app.tables(), daemon.ObjectOptions{Host: hostname(), Secrets: &trust.Secrets{World: w, Readers: f.readers(w)}, Log: slog.New(slog.DiscardHandler)})

@@ -44,10 +44,18 @@ func (a *app) typesFlag(cmd *cobra.Command) {
 }
 
 // modelsFlag adds the flag that names the folder of models.
-func (a *app) modelsFlag(cmd *cobra.Command) {
-	bind(cmd, "models", source{place{&a.folders.Models}, "put all models into one folder"})
+func modelsFlag(cmd *cobra.Command, folder *string) {
+	bind(cmd, "models", source{place{folder}, "put all models into one folder"})
 	_ = cmd.MarkFlagDirname("models")
-	a.needKinds(cmd)
+}
+
+// loadModels adds the models of a folder to the tables, and returns their faults.
+func (a *app) loadModels(folder string) schema.Diagnostics {
+	o, _ := a.kindOptions() // the faults of the other folders were told with the kinds
+	o.Models = folder
+	set, ds := kinds.LoadModels(o, a.set)
+	a.set = set
+	return ds
 }
 
 // loadKinds makes the kinds of the folders that the flags name. With an error among the findings the kinds stay as they were.

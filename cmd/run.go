@@ -70,7 +70,7 @@ it.`,
 		RunE:        func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
 	f.input.flags(cmd)
-	a.modelsFlag(cmd)
+	modelsFlag(cmd, &a.folders.Models)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)
 	a.guardFlag(cmd)

@@ -17,7 +17,8 @@ import (
 
 // validateFlags are the flags of validate.
 type validateFlags struct {
-	input inputFlags
+	folder string // of models
+	input  inputFlags
 	// format is text, json or github, by the word of --format.
 	format choice
 }
@@ -53,7 +54,7 @@ and no graph, the models are checked alone.`,
 	}
 	f.input.flags(cmd)
 	a.typesFlag(cmd)
-	a.modelsFlag(cmd)
+	modelsFlag(cmd, &f.folder)
 	a.machineFlags(cmd)
 	a.factsFlag(cmd)
 	choose(cmd, &f.format, "format", "", "how to write the findings", "text", "json", "github")
@@ -63,7 +64,7 @@ and no graph, the models are checked alone.`,
 // run builds the graph and writes all findings. It touches no file, package or service.
 // Findings of models come first. Warnings alone do not change the exit code.
 func (f *validateFlags) run(ctx context.Context, a *app) error {
-	models := a.loadKinds()
+	models := a.loadModels(f.folder)
 	if a.modelsAlone() {
 		return f.models(a, models)
 	}

@@ -13,6 +13,19 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
+// LoadModels returns a Set with the models of the folder too. With an error among the findings, which are those of models alone, it is the
+// Set before.
+func LoadModels(o Options, before *Set) (*Set, schema.Diagnostics) {
+	l := &loading{Options: o, now: before.Kinds()}
+	if before != nil {
+		l.set = *before
+	}
+	if l.loadModels(); l.found.Errors() > 0 {
+		return before, l.found.All()
+	}
+	return &l.set, l.found.All()
+}
+
 // loadModels adds the models of the folder to the tables. They are checked together, since they refer to each other.
 func (l *loading) loadModels() {
 	l.set.models, l.set.tables = nil, tablesOf(l.now)
