@@ -25,6 +25,7 @@
 //   - A kind of your own is a struct that implements engine.Res. Package traits has its abilities as structs to embed,
 //     engine.RegisterResource adds it, and enginetest.Run tests it.
 //   - Another source of graphs implements gapi.Frontend, which is one method.
+//   - Package daemon makes a whole daemon of a configuration, as mgmt run is one: with its state, its socket, its store, metrics and systemd.
 //   - Package engine/control serves the API that the verbs of mgmt ask, and engine/metrics the figures for Prometheus.
 //   - Package service makes the program a service of systemd.
 //

@@ -22,6 +22,7 @@ const (
 // important are the boxes that a stranger looks at first, with the part that each plays.
 var important = []struct{ box, part string }{
 	{"cmd", "the verbs of the program"},
+	{"daemon", "from a configuration to a running engine"},
 	{".", "the front door of the library"},
 	{"engine/control", "the API of a daemon"},
 	{"gapi/yaml", "a frontend: reads graph files"},
