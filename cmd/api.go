@@ -52,7 +52,7 @@ func (f *apiFlags) client() *api.Client {
 func (f *apiFlags) flags(cmd *cobra.Command) {
 	f.reach(cmd)
 	f.store.objectFlags(cmd)
-	choose(cmd, &f.output, "output", "o", "how to write it", "table", "json", "yaml")
+	forms(cmd, &f.output, "how to write it", "table")
 }
 
 // newAPI makes the verb api with its own verbs.

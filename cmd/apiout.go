@@ -20,8 +20,8 @@ import (
 // The JSON is that of the API; YAML is the same value.
 // An error is that of standard output, as of a full disk or of a pipe whose reader has gone.
 func (f *apiFlags) write(v any) error {
-	if f.output.word == "json" {
-		return writeJSON(f.app.out, v)
+	if f.output.document() {
+		return writeDocument(f.app.out, f.output, v)
 	}
 	return writeJSONAsYAML(f.app.out, v)
 }

@@ -194,10 +194,10 @@ func (f *verdictFlags) end(ctx context.Context, a *app, v *control.Verdict, err 
 		fmt.Fprintln(a.err, visible(finding))
 	}
 	switch {
-	case f.output.word != "json":
+	case !f.output.document():
 		err = f.inEffect(a, v)
 	case f.wait == 0:
-		err = writeJSON(a.out, v)
+		err = writeDocument(a.out, f.output, v)
 	}
 	if f.wait == 0 || err != nil {
 		return err
@@ -228,8 +228,8 @@ func (f *verdictFlags) refused(a *app, v *control.Verdict) error {
 	if v.Path != "" {
 		text += ", and " + v.Path + " is as it was"
 	}
-	if f.output.word == "json" {
-		if err := writeJSON(a.out, v); err != nil {
+	if f.output.document() {
+		if err := writeDocument(a.out, f.output, v); err != nil {
 			return err
 		}
 		// The document says it all, so no line of text follows on standard error.

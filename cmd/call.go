@@ -59,7 +59,7 @@ the thing in question is not there.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 	}
 	f.log.flags(cmd)
-	choose(cmd, &f.output, "output", "o", "how to write the result", "text", "json", "yaml")
+	forms(cmd, &f.output, "how to write the result", "text")
 	a.backendFlag(cmd, &f.backend, f.backends)
 	cmd.Flags().BoolVar(&f.lax, "lax", false, "only warn about results that do not fit the interface")
 	a.machineFlags(cmd)

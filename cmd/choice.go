@@ -41,6 +41,14 @@ func (c *choice) Set(word string) error {
 	return nil
 }
 
+// forms adds -o to a verb that shows something: the forms of its own, the first of them by default, and those of every document.
+func forms(cmd *cobra.Command, c *choice, usage string, own ...string) {
+	choose(cmd, c, "output", "o", usage, append(own, "json", "yaml")...)
+}
+
+// document reports whether a form is one for programs; see writeDocument.
+func (c *choice) document() bool { return c.word == "json" || c.word == "yaml" }
+
 // orList joins words as a sentence does.
 func orList(words []string) string {
 	last := len(words) - 1

@@ -56,7 +56,7 @@ error among them the code is 1.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(a, cmd, args) },
 	}
 	fl := cmd.Flags()
-	choose(cmd, &f.output, "output", "o", "how to write the settings", "text", "json", "yaml")
+	forms(cmd, &f.output, "how to write the settings", "text")
 	choose(cmd, &f.format, "format", "", "how to write the findings of --check", "text", "json", "github")
 	fl.BoolVar(&f.check, "check", false, "say everything that is wrong with the file, and show nothing")
 	fl.BoolVar(&f.schema, "schema", false, "write the JSON Schema of the file")

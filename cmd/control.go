@@ -37,7 +37,7 @@ type remote struct {
 // flags adds the flags of a verb that asks a daemon.
 func (d *remote) flags(cmd *cobra.Command) {
 	d.reach(cmd)
-	choose(cmd, &d.output, "output", "o", "how to write it", "text", "json")
+	forms(cmd, &d.output, "how to write it", "text")
 }
 
 // reach adds the flags that say where the daemon is.

@@ -52,7 +52,7 @@ this machine; --facts takes those of another one. It touches nothing.`,
 		},
 	}
 	f.input.flags(cmd)
-	choose(cmd, &f.output, "output", "o", "how to write it", "text", "json")
+	forms(cmd, &f.output, "how to write it", "text")
 	a.machineFlags(cmd)
 	a.factsFlag(cmd)
 	return cmd
@@ -74,8 +74,8 @@ func (f *dataFlags) run(a *app, key string) error {
 	if ds.Err() != nil {
 		return withCode(exitUsage, nil)
 	}
-	if f.output.word == "json" {
-		return writeJSON(a.out, dataObject(key, d))
+	if f.output.document() {
+		return writeDocument(a.out, f.output, dataObject(key, d))
 	}
 	_, err = fmt.Fprint(a.out, explainedText(key, d))
 	return err

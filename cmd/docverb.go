@@ -45,7 +45,7 @@ kinds. The folder of a module, with a slash in it, gives the inputs and outputs 
 			return f.page(a, args[0])
 		},
 	}
-	choose(cmd, &f.output, "output", "o", "how to write it", "text", "json", "markdown")
+	choose(cmd, &f.output, "output", "o", "how to write it", "text", "json", "yaml", "markdown")
 	a.typesFlag(cmd)
 	return cmd
 }
@@ -74,12 +74,12 @@ func (f *docFlags) list(a *app) error {
 		return err
 	}
 	switch f.output.word {
-	case "json":
+	case "json", "yaml":
 		list := make([]kindJSON, len(kinds))
 		for i, k := range kinds {
 			list[i] = newKindJSON(k)
 		}
-		return writeJSON(a.out, list)
+		return writeDocument(a.out, f.output, list)
 	case "markdown":
 		_, err = io.WriteString(a.out, kindTable(kinds, "kinds/"))
 		return err
@@ -131,8 +131,8 @@ func (f *docFlags) page(a *app, name string) error {
 		return err
 	}
 	switch f.output.word {
-	case "json":
-		return writeKindJSON(a.out, k)
+	case "json", "yaml":
+		return writeKind(a.out, f.output, k)
 	case "markdown":
 		_, err = io.WriteString(a.out, derive.Markdown(k))
 	default:
@@ -160,9 +160,9 @@ func (a *app) pageOf(name string) (derive.Kind, error) {
 	return derive.Kind{Name: name, Doc: "How the engine runs a resource, of whatever kind: the keys of its `meta`.", Type: t}, err
 }
 
-// writeKindJSON writes a kind in full: its doc, the schema of its parameters, and the
+// writeKind writes a kind in full: its doc, the schema of its parameters, and the
 // schema of its sent values.
-func writeKindJSON(w io.Writer, k derive.Kind) error {
+func writeKind(w io.Writer, form choice, k derive.Kind) error {
 	doc := newKindJSON(k)
 	doc.Doc = kindText(k)
 	var err error
@@ -174,7 +174,7 @@ func writeKindJSON(w io.Writer, k derive.Kind) error {
 			return err
 		}
 	}
-	return writeJSON(w, doc)
+	return writeDocument(w, form, doc)
 }
 
 // pageWidth is how wide a page for w may be.

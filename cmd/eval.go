@@ -40,7 +40,7 @@ one it sees the facts alone. It touches nothing.`,
 		},
 	}
 	f.input.flags(cmd)
-	choose(cmd, &f.output, "output", "o", "how to write the value", "text", "json", "yaml")
+	forms(cmd, &f.output, "how to write the value", "text")
 	a.machineFlags(cmd)
 	a.factsFlag(cmd)
 	return cmd

@@ -92,8 +92,8 @@ func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
 			return fmt.Errorf("%w; to go on later: mgmt events --since %d", err, last)
 		case err != nil:
 			return explained(err)
-		case f.output.word == "json":
-			err = writeJSONLine(a.out, e)
+		case f.output.document():
+			err = writeItem(a.out, f.output, e)
 		default:
 			_, err = fmt.Fprintln(a.out, eventText(e, s))
 		}

@@ -44,7 +44,7 @@ facts of that target, as its transport has them; then it connects to the target.
 		ValidArgs: factNames(),
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
-	choose(cmd, &f.output, "output", "o", "how to write them", "text", "json", "yaml")
+	forms(cmd, &f.output, "how to write them", "text")
 	factFlags(cmd, &f.roles, &f.hostname)
 	a.targetFlag(cmd, &f.target)
 	a.typesFlag(cmd)

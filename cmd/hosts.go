@@ -58,7 +58,7 @@ clock, which it does every minute and when its daemon stops.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	f.reach(cmd)
-	choose(cmd, &f.output, "output", "o", "how to write them", "table", "json", "yaml")
+	forms(cmd, &f.output, "how to write them", "table")
 	f.store.serverFlags(cmd)
 	exclude(cmd, "world", "socket")
 	exclude(cmd, "server", "socket")
@@ -181,12 +181,9 @@ func (f *hostsFlags) run(ctx context.Context, a *app, names []string) error {
 	if all.Incomplete != "" {
 		fmt.Fprintln(a.err, visible(all.Incomplete))
 	}
-	switch f.output.word {
-	case "json":
-		err = writeJSON(a.out, all)
-	case "yaml":
-		err = writeJSONAsYAML(a.out, all)
-	default:
+	if f.output.document() {
+		err = writeDocument(a.out, f.output, all)
+	} else {
 		err = writeHosts(a, all, engine.SystemClock{}.Now())
 	}
 	if err := errors.Join(append(absent, err)...); err != nil {

@@ -418,17 +418,17 @@ compatible, and 4 where one is breaking.`,
 		Example: `  git worktree add old v1.0.0 && mgmt idl diff old/idl idl`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.diff(cmd.Context(), a, args[0], args[1], output.word == "json")
+			return f.diff(cmd.Context(), a, args[0], args[1], output)
 		},
 	}
 	f.flags(cmd)
-	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	forms(cmd, &output, "how to write it", "text")
 	return cmd
 }
 
 // diff prints the changes, and ends with a code for the gravest. Both folders have the
 // same name of the package, so tokens differ only where modules do.
-func (f *idlFlags) diff(ctx context.Context, a *app, old, now string, asJSON bool) error {
+func (f *idlFlags) diff(ctx context.Context, a *app, old, now string, form choice) error {
 	// Else the folders of two checkouts would give two names, and each token would differ.
 	f.name = cmp.Or(f.name, "package")
 	// Both are compiled before an error ends the verb, so that all findings are told at once.
@@ -444,7 +444,7 @@ func (f *idlFlags) diff(ctx context.Context, a *app, old, now string, asJSON boo
 		return err
 	}
 	changes := idl.Diff(before, after)
-	if err := a.sayChanges(changes, asJSON); err != nil {
+	if err := a.sayChanges(changes, form); err != nil {
 		return err
 	}
 	worst := idl.Cosmetic
@@ -457,13 +457,13 @@ func (f *idlFlags) diff(ctx context.Context, a *app, old, now string, asJSON boo
 
 // sayChanges writes changes as lines, or as a list of JSON. A change has no place in
 // JSON: it may be in either folder.
-func (a *app) sayChanges(changes []idl.Change, asJSON bool) error {
-	if asJSON {
+func (a *app) sayChanges(changes []idl.Change, form choice) error {
+	if form.document() {
 		out := []map[string]any{}
 		for _, c := range changes {
 			out = append(out, map[string]any{"level": c.Level.String(), "path": c.Path, "message": c.Message})
 		}
-		return writeJSON(a.out, out)
+		return writeDocument(a.out, form, out)
 	}
 	for _, c := range changes {
 		fmt.Fprintln(a.out, visible(fmt.Sprintf("%-10s  %s: %s", c.Level, c.Path, c.Message)))

@@ -86,8 +86,8 @@ func newInterfaceList(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list := m.list()
-			if output.word == "json" {
-				return writeJSON(a.out, list)
+			if output.document() {
+				return writeDocument(a.out, output, list)
 			}
 			tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 			for _, l := range list {
@@ -96,7 +96,7 @@ func newInterfaceList(a *app) *cobra.Command {
 			return tw.Flush()
 		},
 	}
-	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	forms(cmd, &output, "how to write it", "text")
 	a.machineFlags(cmd)
 	a.factsFlag(cmd)
 	return cmd
@@ -210,18 +210,18 @@ func newInterfaceShow(a *app) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if output.word == "json" {
+			if output.document() {
 				list := []functionJSON{}
 				for i := range fs {
 					list = append(list, newFunctionJSON(&fs[i]))
 				}
-				return writeJSON(a.out, list)
+				return writeDocument(a.out, output, list)
 			}
 			_, err = fmt.Fprint(a.out, visibleLines(functionsText(fs)))
 			return err
 		},
 	}
-	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	forms(cmd, &output, "how to write it", "text")
 	a.machineFlags(cmd)
 	return cmd
 }

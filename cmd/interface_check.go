@@ -38,10 +38,10 @@ is there and not applicable.`,
 			if err != nil {
 				return withCode(callCode(err), err)
 			}
-			return m.check(i, b, output.word)
+			return m.check(i, b, output)
 		},
 	}
-	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	forms(cmd, &output, "how to write it", "text")
 	a.machineFlags(cmd)
 	a.factsFlag(cmd)
 	return cmd
@@ -83,7 +83,7 @@ func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Back
 // exit code tells whether a call could fail.
 // A contradiction is a function that the backend has although the interface says that it
 // can not apply here.
-func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) error {
+func (m modules) check(i *virtual.Interface, b *virtual.Backend, output choice) error {
 	system := m.machine()
 	// The facts count, since a function may be applicable on some machines alone.
 	verdicts := virtual.Check(i, b, system.Facts)
@@ -92,8 +92,8 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output string) 
 		fmt.Fprintln(m.app.err, visible("warning: "+f.String()))
 	}
 	var err error
-	if output == "json" {
-		err = writeJSON(m.app.out, verdictsJSON(i, b, verdicts))
+	if output.document() {
+		err = writeDocument(m.app.out, output, verdictsJSON(i, b, verdicts))
 	} else {
 		err = m.checkText(verdicts)
 	}
@@ -157,8 +157,8 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 			if len(args) == 0 {
 				args = m.app.modules().Modules()
 			}
-			if output.word == "json" {
-				return m.matrixJSON(args)
+			if output.document() {
+				return m.matrixDocument(args, output)
 			}
 			for n, module := range args {
 				i, err := m.app.modules().Interface(module)
@@ -175,7 +175,7 @@ func newInterfaceMatrix(a *app) *cobra.Command {
 			return nil
 		},
 	}
-	choose(cmd, &output, "output", "o", "how to write it: text is Markdown", "text", "json")
+	forms(cmd, &output, "how to write it: text is Markdown", "text")
 	a.machineFlags(cmd)
 	a.factsFlag(cmd)
 	return cmd

@@ -26,8 +26,8 @@ type cellJSON struct {
 	Differences []differenceJSON `json:"differences,omitempty"`
 }
 
-// matrixJSON writes modules as JSON.
-func (m modules) matrixJSON(names []string) error {
+// matrixDocument writes modules as a document.
+func (m modules) matrixDocument(names []string, form choice) error {
 	all := []matrixJSON{}
 	for _, module := range names {
 		i, err := m.app.modules().Interface(module)
@@ -36,7 +36,7 @@ func (m modules) matrixJSON(names []string) error {
 		}
 		all = append(all, newMatrixJSON(i, m.app.modules().Backends(module)))
 	}
-	return writeJSON(m.app.out, all)
+	return writeDocument(m.app.out, form, all)
 }
 
 // newMatrixJSON describes which backend has which function, one row for each function.

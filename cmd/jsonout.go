@@ -9,6 +9,25 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
+// writeDocument writes a document in the form that was chosen: as JSON, or as YAML with the same keys.
+func writeDocument(w io.Writer, form choice, doc any) error {
+	if form.word == "yaml" {
+		return writeJSONAsYAML(w, doc)
+	}
+	return writeJSON(w, doc)
+}
+
+// writeItem writes one of several documents that come one after the other: JSON on a line of its own, YAML behind the line that begins a document.
+func writeItem(w io.Writer, form choice, doc any) error {
+	if form.word != "yaml" {
+		return writeJSONLine(w, doc)
+	}
+	if _, err := io.WriteString(w, "---\n"); err != nil {
+		return err
+	}
+	return writeJSONAsYAML(w, doc)
+}
+
 // writeJSON writes one indented document. The names of its fields are part of
 // the command line: docs/reference/cli.md lists them.
 func writeJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }

@@ -120,8 +120,8 @@ func (f *logVerb) run(ctx context.Context, a *app) error {
 	if err != nil {
 		return explained(err)
 	}
-	if f.output.word == "json" {
-		return writeJSON(a.out, list)
+	if f.output.document() {
+		return writeDocument(a.out, f.output, list)
 	}
 	s := styleOf(f.color, a)
 	for _, e := range list.Events {

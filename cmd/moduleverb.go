@@ -326,8 +326,8 @@ func newModuleList(a *app) *cobra.Command {
 			for _, e := range f.store.Lock.Modules {
 				out = append(out, moduleOut{e.Folder, e.Git, e.Ref, e.Commit, e.Archive, e.SHA256, e.Path, e.Digest, stateWord(f.store.State(&e))})
 			}
-			if output.word == "json" {
-				return writeJSON(a.out, out)
+			if output.document() {
+				return writeDocument(a.out, output, out)
 			}
 			for i, m := range out {
 				fmt.Fprintf(a.out, "%s  %s  %s\n", f.shown(&f.store.Lock.Modules[i]), m.State, origin(&f.store.Lock.Modules[i]))
@@ -336,7 +336,7 @@ func newModuleList(a *app) *cobra.Command {
 		},
 	}
 	f.flags(cmd)
-	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	forms(cmd, &output, "how to write it", "text")
 	return cmd
 }
 

@@ -70,8 +70,8 @@ func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return unknown(err, req.Resource)
 	}
-	if f.output.word == "json" {
-		return writeJSON(a.out, done)
+	if f.output.document() {
+		return writeDocument(a.out, f.output, done)
 	}
 	until := " until " + styleOf(choice{}, a).moment(done.Until)
 	if done.Resources != nil {

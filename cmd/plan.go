@@ -72,7 +72,7 @@ resource leaves, 4 when something failed or is blocked, and 6 for both.`,
 	f.state.prefixFlag(cmd)
 	f.store.flags(cmd)
 	fl := cmd.Flags()
-	choose(cmd, &f.output, "output", "o", "how to write the plan", "text", "json")
+	forms(cmd, &f.output, "how to write the plan", "text")
 	fl.BoolVar(&f.all, "all", false, "show also the resources that are as wanted")
 	fl.StringVar(&f.selects, "select", "", "show the resources of this `selection`")
 	fl.BoolVar(&f.debug, "debug", false, "log much more")
@@ -139,8 +139,8 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 			return err
 		}
 	}
-	if f.output.word == "json" {
-		err = writeJSON(a.out, planJSON(plan, others))
+	if f.output.document() {
+		err = writeDocument(a.out, f.output, planJSON(plan, others))
 	} else {
 		err = f.write(a, plan, others)
 	}

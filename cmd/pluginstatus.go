@@ -41,8 +41,8 @@ func (f *pluginRemote) status(ctx context.Context, a *app) error {
 	if err != nil {
 		return explained(err)
 	}
-	if f.output.word == "json" {
-		return writeJSON(a.out, all.Providers)
+	if f.output.document() {
+		return writeDocument(a.out, f.output, all.Providers)
 	}
 	if len(all.Providers) == 0 {
 		_, err := fmt.Fprintln(a.out, "the daemon has no providers")
@@ -97,8 +97,8 @@ broken, is started at once.`,
 			if err != nil {
 				return explained(err)
 			}
-			if f.output.word == "json" {
-				return writeJSON(a.out, done)
+			if f.output.document() {
+				return writeDocument(a.out, f.output, done)
 			}
 			_, err = fmt.Fprintln(a.out, visible(done.Provider)+" is started anew")
 			return err

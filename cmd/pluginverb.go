@@ -43,25 +43,25 @@ func newPluginList(a *app) *cobra.Command {
 		Long:    `List shows the providers that the folder of --plugins describes. It starts none of them.`,
 		Example: `  mgmt plugin list --plugins /etc/mgmt/plugins`,
 		Args:    cobra.NoArgs,
-		RunE:    func(*cobra.Command, []string) error { return a.listPlugins(output.word) },
+		RunE:    func(*cobra.Command, []string) error { return a.listPlugins(output) },
 	}
-	choose(cmd, &output, "output", "o", "how to write them", "text", "json")
+	forms(cmd, &output, "how to write them", "text")
 	a.typesFlag(cmd)
 	return cmd
 }
 
 // listPlugins writes them, a line for each. Everything in it comes from the descriptors and the schema files.
-func (a *app) listPlugins(form string) error {
+func (a *app) listPlugins(form choice) error {
 	if a.set.Plugins() == nil {
 		return errors.New("there is no folder of providers: name one with --plugins, or with plugins: in the configuration file")
 	}
 	// The phase in JSON is always stopped, since this process has started none.
-	if form == "json" {
+	if form.document() {
 		list := []plugin.Status{}
 		for _, p := range a.set.Plugins().Plugins() {
 			list = append(list, p.Status())
 		}
-		return writeJSON(a.out, list)
+		return writeDocument(a.out, form, list)
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tVERSION\tKINDS")

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -50,11 +49,8 @@ func (f *resourceFlags) kinds(a *app) error {
 	if err != nil {
 		return err
 	}
-	if f.output.word == "json" {
-		return writeJSON(a.out, list)
-	}
-	if f.output.word == "yaml" {
-		return errors.New("the kinds are listed as text, or with -o json")
+	if f.output.document() {
+		return writeDocument(a.out, f.output, list)
 	}
 	width := 0
 	for _, k := range list {

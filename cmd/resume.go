@@ -49,8 +49,8 @@ func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 	if err != nil {
 		return unknown(err, req.Resource)
 	}
-	if f.output.word == "json" {
-		return writeJSON(a.out, done)
+	if f.output.document() {
+		return writeDocument(a.out, f.output, done)
 	}
 	if done.Resources != nil {
 		if len(done.Resources) == 0 {

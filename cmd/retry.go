@@ -65,8 +65,8 @@ func (f *retryFlags) run(ctx context.Context, a *app, args []string) error {
 		}
 		return explained(err)
 	}
-	if f.output.word == "json" {
-		return writeJSON(a.out, done)
+	if f.output.document() {
+		return writeDocument(a.out, f.output, done)
 	}
 	switch {
 	case len(done.Resources) > 0:

@@ -165,8 +165,8 @@ func (f *statusFlags) run(ctx context.Context, a *app) error {
 // writeDump writes the daemon's own words.
 // It asks once and does not wait. Control characters of names are made visible.
 func (f *statusFlags) writeDump(ctx context.Context, a *app) error {
-	if f.output.word == "json" {
-		return errors.New("--dump is text for people: leave -o json out")
+	if f.output.document() {
+		return errors.New("--dump is text for people: leave -o " + f.output.word + " out")
 	}
 	dump, err := f.client().Dump(ctx)
 	if err != nil {
@@ -225,8 +225,8 @@ func isStarting(err error) bool {
 
 // write writes the answer as text or as JSON.
 func (f *statusFlags) write(a *app, st *control.Status) error {
-	if f.output.word == "json" {
-		return writeJSON(a.out, st)
+	if f.output.document() {
+		return writeDocument(a.out, f.output, st)
 	}
 	_, err := a.out.Write([]byte(f.text(st, styleOf(f.color, a), time.Now())))
 	return err
@@ -251,6 +251,9 @@ func (f *statusFlags) follow(ctx context.Context, a *app) error {
 		switch said := unhurried(st); {
 		case tty && f.output.word == "text":
 			_, err = a.out.Write([]byte(redrawn(f.text(st, styleOf(f.color, a), time.Now()), a)))
+		case said != last && f.output.word == "yaml":
+			err = writeItem(a.out, f.output, st)
+			last = said
 		case said != last:
 			_, err = a.out.Write(buf.Bytes())
 			last = said

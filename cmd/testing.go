@@ -47,7 +47,7 @@ It ends with code 0 if all tests pass, and with 4 if one fails.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	a.typesFlag(cmd)
-	choose(cmd, &f.output, "output", "o", "how to write the outcome", "text", "json")
+	forms(cmd, &f.output, "how to write the outcome", "text")
 	fl := cmd.Flags()
 	fl.StringVar(&f.junit, "junit", "", "write the outcome to this file as JUnit XML, too")
 	fl.BoolVar(&f.coverage, "coverage", false, "say which resources and branches no test has reached, and of which resources no test expects anything")
@@ -167,8 +167,8 @@ func untested(graph string, root *schema.Node) error {
 
 // write writes the outcome in the chosen form. With -o json, the coverage is always part of it.
 func (f *testFlags) write(a *app, results []scenario.Result, cover *scenario.Coverage) error {
-	if f.output.word == "json" {
-		return writeJSON(a.out, testsJSON(results, cover))
+	if f.output.document() {
+		return writeDocument(a.out, f.output, testsJSON(results, cover))
 	}
 	// A test with one difference or many counts once.
 	failed := 0

@@ -90,13 +90,13 @@ func newVersion(a *app) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := currentVersion()
-			if output.word == "json" {
-				return writeJSON(a.out, v)
+			if output.document() {
+				return writeDocument(a.out, output, v)
 			}
 			_, err := fmt.Fprintln(a.out, a.program(), v)
 			return err
 		},
 	}
-	choose(cmd, &output, "output", "o", "how to write it", "text", "json")
+	forms(cmd, &output, "how to write it", "text")
 	return cmd
 }

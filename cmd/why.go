@@ -114,8 +114,11 @@ func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
 	}
 	w := &whyWriter{style: styleOf(f.color, a), past: past}
 	for i, why := range list {
-		if f.output.word == "json" {
-			if err := writeJSON(a.out, why); err != nil {
+		if f.output.document() {
+			if i > 0 && f.output.word == "yaml" {
+				fmt.Fprintln(a.out, "---")
+			}
+			if err := writeDocument(a.out, f.output, why); err != nil {
 				return err
 			}
 			continue

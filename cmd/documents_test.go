@@ -1,0 +1,92 @@
+package cmd
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
+	"github.com/spf13/cobra"
+)
+
+// TestDocuments: what a verb writes as YAML is what it writes as JSON.
+func TestDocuments(t *testing.T) {
+	dir := t.TempDir()
+	graph := filepath.Join(dir, "g.yaml")
+	for path, text := range map[string]string{
+		graph:                        "data: {files: [d.yaml]}\nvars: {a: 'yes', b: '1.10', c: null}\nresources: {file: [{name: " + dir + "/x, content: \"a: b\\n- c\\n\"}], print: [{name: p, msg: 'no'}]}\n",
+		filepath.Join(dir, "d.yaml"): "k: [1, {l: x}]\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range []string{
+		"version", "doc", "doc file", "doc exec", "interface list", "interface show pkg", "interface show pkg.install", "interface matrix svc",
+		"plan " + graph, "facts os kernel", "eval vars " + graph, "config", "resource", "data explain k " + graph,
+	} {
+		run := func(form string) string {
+			var out, errs bytes.Buffer
+			a := &app{in: strings.NewReader(""), out: &out, err: &errs}
+			if code := a.main(t.Context(), append(strings.Fields(args), "-o", form)); code == exitUsage {
+				t.Errorf("%s -o %s: %s", args, form, errs.String())
+			}
+			return out.String()
+		}
+		var want any
+		text := run("json")
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Errorf("%s: %v: %s", args, err, text)
+			continue
+		}
+		n, err := yaml.Value([]byte(run("yaml")))
+		if err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		var read, again any
+		if ds := schema.Decode(n, &read); ds.Err() != nil {
+			t.Errorf("%s: %v", args, ds)
+			continue
+		}
+		got, err := json.Marshal(read)
+		if err == nil {
+			err = json.Unmarshal(got, &again)
+		}
+		if err != nil || !reflect.DeepEqual(again, want) {
+			t.Errorf("%s: %v\n%s\nin YAML\n%s", args, err, text, run("yaml"))
+		}
+	}
+}
+
+// TestEveryDocumentHasBothForms: a verb that writes JSON writes YAML too, but for a drawing.
+func TestEveryDocumentHasBothForms(t *testing.T) {
+	n := 0
+	var walk func(*cobra.Command)
+	walk = func(cmd *cobra.Command) {
+		for _, sub := range cmd.Commands() {
+			walk(sub)
+		}
+		f := cmd.Flags().Lookup("output")
+		if f == nil {
+			return
+		}
+		c, ok := f.Value.(*choice)
+		if !ok || !slices.Contains(c.words, "json") || cmd.Name() == "graph" {
+			return
+		}
+		if n++; !slices.Contains(c.words, "yaml") {
+			t.Errorf("%s writes %v", cmd.CommandPath(), c.words)
+		}
+	}
+	walk(newRoot(&app{}, nil))
+	if n < 20 {
+		t.Errorf("%d verbs write documents", n)
+	}
+}
