@@ -189,12 +189,14 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 	defer stop()
 	p.follow(ctx, d.Running())
 	report, err := d.Run(ctx)
-	if e := d.Close(); err == nil {
-		err = e
-	}
+	closed := d.Close()
 	p.ended(context.Cause(ctx), report)
 	p.close()
-	return f.result(a, report, err)
+	// How the graph stood is the code, also where a part has a fault of its own at the end.
+	if code := report.ExitCode(); err == nil && closed != nil && code != 0 {
+		return f.log.end(a, code, closed)
+	}
+	return f.result(a, report, cmp.Or(err, closed))
 }
 
 // drawTo draws the graph that took effect for --graphviz.
