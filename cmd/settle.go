@@ -45,7 +45,6 @@ func (r *resettling) again(context.Context) (next daemon.Next, err error) {
 		next.Graph, found = r.other(app, c)
 		ds = append(ds, found...)
 	}
-	next.Env = app.surroundings()
 	if next.Limits, err = limitsOf(c.taken); err != nil {
 		return next, err
 	}

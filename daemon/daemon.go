@@ -239,7 +239,7 @@ func (d *Daemon) standard() []Part {
 // Beside adds what else makes the graph of this machine, such as a store, to its frontend, and to those of later reloads.
 func (d *Daemon) Beside(with func(gapi.Frontend) gapi.Frontend) { d.beside = append(d.beside, with) }
 
-// OnReload has f called at each reload, before the graph is read and after the settings were. Its error refuses the reload.
+// OnReload has f called at each reload, before the settings count and the graph is read. Its error refuses the reload.
 func (d *Daemon) OnReload(f func(context.Context) error) { d.again = append(d.again, f) }
 
 // Go runs f on a goroutine until the graph has come to its end. The context of f ends then, and the state is given up when f has returned.

@@ -162,7 +162,7 @@ func TestSecondDaemon(t *testing.T) {
 	}
 }
 
-// TestReload: a reload takes over the kinds, the input and the bounds of deploys, or nothing. Another input counts when its graph is in effect.
+// TestReload: a reload takes over the kinds, the input and the bounds of deploys, or nothing, also where a part refuses it. Another input counts when its graph is in effect.
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
 	first := graph(t, dir, "resources: {noop: [{name: n}]}\n")
@@ -195,8 +195,28 @@ func TestReload(t *testing.T) {
 	}
 	refused := errors.New("no")
 	d.OnReload(func(context.Context) error { return refused })
-	if _, err := d.beforeReload(t.Context()); !errors.Is(err, refused) {
-		t.Errorf("a part refuses it: %v", err)
+	before, next.Graph = d.set.Load(), &input.Config{YAML: first, MaxResources: 11}
+	next.Kinds.Hostname = "other"
+	if _, err := d.beforeReload(t.Context()); !errors.Is(err, refused) || taken != 1 || d.set.Load() != before || deploys.bounds().MaxResources != 9 {
+		t.Errorf("a part refuses it: %v, taken %d times, and %d resources may come", err, taken, deploys.bounds().MaxResources)
+	}
+}
+
+// TestOtherInput: what the first input has around it, another one has too where it says nothing else.
+func TestOtherInput(t *testing.T) {
+	first := graph(t, t.TempDir(), "resources: {noop: [{name: n}]}\n")
+	d, err := open(t, Config{Graph: input.Config{YAML: first}, Kinds: kinds.Options{Hostname: "web"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Again = func(context.Context) (Next, error) {
+		return Next{Kinds: d.Kinds, Limits: d.limits, Graph: &input.Config{YAML: first}}, nil
+	}
+	if _, err := d.beforeReload(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if o := d.coming.Load().Foreign(); o.Hostname != "web" || o.Facts == nil {
+		t.Errorf("the name is %q, and facts are there: %t", o.Hostname, o.Facts != nil)
 	}
 }
 

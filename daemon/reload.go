@@ -14,8 +14,7 @@ import (
 type Next struct {
 	Kinds  kinds.Options
 	Limits reactor.Limits
-	Graph  *input.Config // another input; nil for the same one
-	Env    input.Env     // of it
+	Graph  *input.Config // another input, with the Env of the Config; nil for the same one
 
 	// Taken is called when these settings count, but for Graph, and InEffect when the first graph of that is in effect. Both may be nil. The
 	// kinds of the next graph are others where kinds is true, and the models where models is.
@@ -26,70 +25,74 @@ type Next struct {
 // beforeReload reads everything again that is not the graph. With an error nothing has changed. The Source is that of another input; nil
 // for the same one. The engine calls it before each reading that was asked for, never twice at once.
 func (d *Daemon) beforeReload(ctx context.Context) (source *mgmt.Source, err error) {
+	take := func() error { return nil }
 	if d.Again != nil {
-		source, err = d.renew(ctx)
+		source, take, err = d.renew(ctx)
 	}
 	for _, f := range d.again {
 		if err == nil {
 			err = f(ctx)
 		}
 	}
+	// The settings count after the last part that may refuse them.
+	if err == nil {
+		err = take()
+	}
 	return source, err
 }
 
-// renew takes over the settings of now.
-func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, error) {
+// renew reads the settings of now, and returns what has them count.
+func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) {
 	next, wrong := d.Again(ctx)
 	found, told := wrong.(schema.Diagnostics) // of settings; the findings of the folders come with them
 	if wrong != nil && !told {
-		return nil, wrong
+		return nil, nil, wrong
 	}
 	next.Kinds.Changed = d.Kinds.Changed
-	before := d.set.Load()
-	set, more := kinds.Load(next.Kinds, before)
+	set, more := kinds.Load(next.Kinds, d.set.Load())
 	if found = append(found, more...); found.Err() != nil {
-		return nil, found
+		return nil, nil, found
 	}
-	source, err := d.other(next)
-	if err != nil {
-		return nil, err
+	var source *mgmt.Source
+	var in *input.Input // nil for the same one
+	if next.Graph != nil {
+		in = input.New(*next.Graph, d.Env)
+		front, err := in.Frontend()
+		if err != nil {
+			return nil, nil, err
+		}
+		source = &mgmt.Source{Frontend: d.whole(front), Input: in.Lasting(), Taken: func() {
+			d.input.Store(in)
+			if next.InEffect != nil {
+				next.InEffect()
+			}
+		}}
 	}
-	e := d.engine.Load()
+	return source, func() error { return d.take(ctx, next, set, in) }, nil
+}
+
+// take has settings count. Kinds and limits come first, since they can fail.
+func (d *Daemon) take(ctx context.Context, next Next, set *kinds.Set, in *input.Input) error {
+	e, before := d.engine.Load(), d.set.Load()
 	others := set.Kinds() != before.Kinds()
 	if others {
 		if err := e.SetKinds(set.Kinds(), set.Catalog()); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if next.Limits != d.limits {
 		if err := e.SetLimits(ctx, next.Limits); err != nil { // the end of the run, or of the request
-			return nil, err
+			return err
 		}
 		d.limits = next.Limits
+	}
+	if in != nil {
+		d.coming.Store(in)
 	}
 	models := before.Take(set)
 	d.set.Store(set)
 	if next.Taken != nil {
 		next.Taken(others, models)
 	}
-	return source, nil
-}
-
-// other returns the source of another input; nil for the same one.
-func (d *Daemon) other(next Next) (*mgmt.Source, error) {
-	if next.Graph == nil {
-		return nil, nil
-	}
-	in := input.New(*next.Graph, next.Env)
-	front, err := in.Frontend()
-	if err != nil {
-		return nil, err
-	}
-	d.coming.Store(in)
-	return &mgmt.Source{Frontend: d.whole(front), Input: in.Lasting(), Taken: func() {
-		d.input.Store(in)
-		if next.InEffect != nil {
-			next.InEffect()
-		}
-	}}, nil
+	return nil
 }
