@@ -1,6 +1,7 @@
 # make typescript  bin/mgmt-ts, which runs programs in TypeScript for mgmt, from a module of its own
 # make run     builds mgmt and shows it at work in a temporary folder
 # make test    the tests, from a fresh checkout; its last lines name the programs that a test has missed
+# make quick   within three minutes: lint and tests of the packages that you have changed, and of those that import them
 # make build   bin/mgmt, one static file
 # make docker  bin/mgmt-docker: mgmt with the kinds of docker, from a module of its own
 # make check   all that CI runs: lint, and the tests with those that need minutes: races, kills, booted machines
@@ -30,7 +31,7 @@ MODULES := $(addprefix puppet-module-,$(addprefix puppetlabs-,apache apt haproxy
 # What boots a machine for a test.
 MACHINE := dpkg-dev mmdebstrap systemd-container
 
-.PHONY: help build docker typescript run test integration race lint bench soak packages release docs check tools check-tools clean
+.PHONY: help build docker typescript run quick test integration race lint bench soak packages release docs check tools check-tools clean
 
 build:
 	CGO_ENABLED=0 $(GO) build $(FLAGS) -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
@@ -45,6 +46,9 @@ typescript:
 run:
 	CGO_ENABLED=0 $(GO) build -ldflags '-X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)' -o bin/mgmt ./cmd/mgmt
 	@.ci/demo bin/mgmt
+
+quick:
+	@.ci/quick
 
 test: tools
 	@.ci/test short

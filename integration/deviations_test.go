@@ -2,7 +2,6 @@ package integration_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"os"
 	"slices"
@@ -11,8 +10,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 )
-
-var update = flag.Bool("update", false, "write the generated pages anew")
 
 const deviationsPage = "../docs/reference/puppet-deviations.md"
 
