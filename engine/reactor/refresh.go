@@ -110,33 +110,43 @@ func (l *loop) refreshed(v *vertex, changed bool) {
 // recorded.
 func (l *loop) notifyAll(v *vertex) {
 	for f := range v.run.job.refreshes.Due() {
-		t := l.named(f.Target)
-		if t == nil { // it has left meanwhile
-			l.r.memory.recorder.NoteAll(f.Over())
-			continue
-		}
-		t.ledger.Refresh(f)
-		l.from(t, CauseRefresh, v)
-		l.event(t)
+		l.notify(v, f)
 	}
-	l.notifyNew(v)
 }
 
-// notifyNew refreshes the vertices that the run of v did not know of, because a graph with their
-// edges took effect while it ran, maybe with another vertex in the place of v. That is written down
-// only now.
-func (l *loop) notifyNew(v *vertex) {
-	now := l.named(v.ID)
-	if now == nil {
+// notify has the target of a refresh by v wait for it, and look.
+func (l *loop) notify(v *vertex, f ledger.Refresh) {
+	t := l.named(f.Target)
+	if t == nil { // it has left meanwhile
+		l.r.memory.recorder.NoteAll(f.Over())
 		return
 	}
-	for _, t := range now.notify {
-		if v.run.job.refreshes.Knew(t.ID) {
-			continue
+	t.ledger.Refresh(f)
+	l.from(t, CauseRefresh, v)
+	l.event(t)
+}
+
+// promise writes a refresh down for a target of v that a graph has brought while a run goes on, of v or of the one in whose place it
+// stands: the run may have changed something already.
+func (v *vertex) promise(to *vertex) {
+	for of := v; of != nil; of = of.membership.before {
+		if of.run.inRun && of.run.job.apply {
+			m := &v.r.memory
+			m.recorder.NoteAll(of.run.job.refreshes.Promise(v.ID, to.ID, &m.book, nil)...)
 		}
-		l.r.memory.recorder.NoteAll(t.ledger.RefreshNow(t.ID, v.ID, &l.r.memory.book))
-		l.from(t, CauseRefresh, v)
-		l.event(t)
+	}
+}
+
+// keepPromises takes the end of a run of v: what was promised is due, if the run may have changed something. It may have failed after
+// that, and then no later run would tell.
+func (l *loop) keepPromises(v *vertex) {
+	promised, due := v.ledger.Promised(&v.run.job.refreshes, !v.run.job.out.ok && v.run.wasToAlter())
+	for _, f := range promised {
+		if due {
+			l.notify(v, f)
+		} else {
+			l.r.memory.recorder.NoteAll(f.Over())
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ func (l *loop) ran(v *vertex) {
 	l.altered(v)
 	v.endRun()
 	l.syncSlot(v)
+	l.keepPromises(v)
 	if v.membership.gone || v.membership.suspended {
 		l.ranLast(v)
 		return

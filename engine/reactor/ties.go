@@ -265,5 +265,6 @@ func (v *vertex) refreshes(to *vertex) {
 		own, its := v.ownLinks(), to.ownLinks()
 		own.notify = append(own.notify, to)
 		its.listens = append(its.listens, v)
+		v.promise(to)
 	}
 }

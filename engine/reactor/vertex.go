@@ -230,7 +230,14 @@ func (x *running) sent() values.Sent {
 func (x *running) drop() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.said = nil
+	x.said, x.applied = nil, false
+}
+
+// wasToAlter reports whether CheckApply was called to alter.
+func (x *running) wasToAlter() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.applied
 }
 
 // anew begins another call of the run: it forgets the reports, and not what has led to the run.

@@ -99,14 +99,21 @@ var actions = []Action{
 	}, apply},
 
 	// A method fails, the journal refuses a write, or the run is cut.
-	{"break", Failure, in(Started, Wanting, Right, Intended, Applied), func(a *at) { a.x.Run.Phase = Broken }},
+	{"break", Failure, in(Started, Wanting, Right, Intended, Applied), func(a *at) {
+		a.x.Run.May = a.x.Run.Phase >= Intended || a.x.Run.Phase == Started && a.x.Run.Targets == 0
+		a.x.Run.Phase = Broken
+	}},
 
 	{"finish", Engine, in(Right, Applied), func(a *at) { finish(a, -1) }},
 
 	// The loop takes the end of a run. A failure may not be believed before the ancestors were looked at. It ends by a retry.
 	{"end", Engine, in(Finished), end},
-	{"fail", Engine, in(Broken), func(a *at) { a.x.over(false, true) }},
+	{"fail", Engine, in(Broken), func(a *at) {
+		keep(a, a.x.Run.May)
+		a.x.over(false, true)
+	}},
 	{"doubt", Engine, func(a *at) bool { return in(Broken)(a) && !a.x.Run.Old && a.g.Above[a.v] != 0 }, func(a *at) {
+		keep(a, a.x.Run.May)
 		a.x.over(true, false)
 		for u := range N {
 			if a.g.above(a.v).Has(u) {
@@ -137,7 +144,7 @@ var actions = []Action{
 
 	// The process is killed. This is of no vertex.
 	{"crash", Death, func(a *at) bool { return a.v == 0 && a.Graph >= 0 }, func(a *at) {
-		*a.State = State{Graph: -1, Journal: a.Journal, World: a.World, Owed: a.Owed}
+		*a.State = State{Graph: -1, Journal: a.Journal, World: a.World, Owed: a.Owed, Late: a.Late & a.Journal}
 	}},
 }
 
@@ -199,6 +206,28 @@ func apply(a *at) {
 			a.Taken[t] &^= only(a.v)
 		}
 	}
+	a.Late |= a.x.late()
+}
+
+// late returns what was promised during a run that has changed something.
+func (x *Vertex) late() Records {
+	if !x.Run.Changed {
+		return 0
+	}
+	return x.Run.Promised
+}
+
+// keep ends what was promised to targets during a run: it is due if the run may have changed something, or an earlier one may have.
+func keep(a *at, changes bool) {
+	changes = changes || a.x.Intent
+	for t := range N {
+		if r := a.x.Run.Promised & refreshes(t, a.v); changes && r != 0 && a.g.has(t) {
+			a.Due |= r
+			a.V[t].ask()
+		} else {
+			a.note(Writes{Del: r})
+		}
+	}
 }
 
 // finish clears the refreshes that the run has acted on, and turns the intent into a refresh for each target. A run waits for the first.
@@ -210,7 +239,12 @@ func finish(a *at, flight int) {
 			if r.Targets.Has(t) {
 				r.Owes |= a.number(t, a.v)
 			}
+			if a.Late&r.Stale&refreshes(t, a.v) != 0 { // the later refresh takes its place
+				a.Owed[t] |= only(a.v)
+				a.Taken[t] &^= only(a.v)
+			}
 		}
+		a.Late &^= r.Stale
 		w = Writes{Put: r.Owes, Del: intent(a.v) | r.Stale}
 	}
 	if r.Phase = Finished; r.Acts == 0 {
@@ -219,27 +253,24 @@ func finish(a *at, flight int) {
 	}
 	a.commit(Writes{Del: r.Acts}.then(w), flight)
 	a.Owed[a.v] &^= a.Taken[a.v]
+	a.Late &^= r.Acts
 }
 
-// end gives the targets their refreshes, also those that the run did not know: a graph with such an edge took effect meanwhile.
+// end gives the targets their refreshes.
 func end(a *at) {
-	r, changes := a.x.Run, a.x.Run.Changed || a.x.Intent
+	r := a.x.Run
+	keep(a, r.Changed)
 	a.Due &^= r.Acts
 	a.x.Intent = false
 	for t := range N {
-		owes := r.Owes & refreshes(t, a.v)
-		switch {
-		case !changes, owes == 0 && (r.Targets.Has(t) || !a.g.Notify[a.v].Has(t)):
-			continue
+		switch owes := r.Owes & refreshes(t, a.v); {
+		case owes == 0:
 		case !a.g.has(t):
 			a.note(Writes{Del: owes})
-			continue
-		case owes == 0:
-			owes = a.number(t, a.v)
-			a.note(Writes{Put: owes})
+		default:
+			a.Due = a.Due&^(r.Stale&refreshes(t, a.v)) | owes
+			a.V[t].ask()
 		}
-		a.Due = a.Due&^(r.Stale&refreshes(t, a.v)) | owes
-		a.V[t].ask()
 	}
 	a.x.over(a.x.Dirty || a.x.Again, false)
 }
@@ -267,6 +298,24 @@ func swap(a *at) {
 			if !now.has(t) || !now.Notify[v].Has(t) && !succeeded {
 				a.Owed[t] &^= only(v)
 			}
+			if !now.has(t) {
+				a.Late &^= ofTarget(t)
+			}
+		}
+		promise(a.State, now, v)
+	}
+}
+
+// promise notes a refresh for each target that a graph brings while a run of its source goes on: it may have changed something already.
+func promise(s *State, now *Graph, v int) {
+	r := &s.V[v].Run
+	for t := range N {
+		goes := r.Phase != Idle && r.Phase != Leaving
+		if goes && now.Notify[v].Has(t) && !r.Targets.Has(t) && r.Promised&refreshes(t, v) == 0 {
+			number := s.number(t, v)
+			r.Promised |= number
+			s.note(Writes{Put: number})
 		}
 	}
+	s.Late |= s.V[v].late()
 }

@@ -1,5 +1,5 @@
 // Package model is an executable model of swap, refresh and journal: what the reactor promises, in few words that a machine can check.
-// No program imports it. model.go has the state, actions.go what can happen, and laws.go the laws, in less than 400 lines of code together.
+// No program imports it. model.go has the state, actions.go what can happen, and laws.go the laws, in less than 460 lines of code together.
 //
 // # What is checked
 //
@@ -30,8 +30,8 @@
 //
 // # Limits of the promise
 //
-// The model had to say where a refresh is owed. An edge counts from the next run of its source. Where a graph with a new edge takes effect
-// during a run, its target is refreshed when that run ends, and only then the journal hears of it: a kill in this moment loses that
-// refresh. If the run fails after it has changed something, and had no target before, nothing refreshes the new target. When a source
-// or its edge leaves before a run of it has succeeded, nothing is owed any more.
+// The model had to say where a refresh is owed. An edge counts from the moment at which its graph takes effect, also for a run of its source
+// that goes on then, whatever that has changed already, and whether it fails afterwards. The record of that is a note: over a kill the
+// edge counts once the note is written, as if the graph had taken effect at that moment. A kill during such a run may lead to a refresh
+// without a change. When a source or its edge leaves before a run of it has succeeded, nothing is owed any more.
 package model

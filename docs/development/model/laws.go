@@ -30,7 +30,7 @@ var laws = []law{
 		return true
 	}},
 	{name: "Serial", step: func(action string, from, _ *at) bool { return action != "start" || from.x.Run.Phase == Idle }},
-	// What is owed is in the journal, so that no crash loses it.
+	// What is owed is in the journal, so that no crash loses it, or on its way there since the edge came during the run.
 	{name: "Refresh", step: func(_ string, _, to *at) bool {
 		for t := range N {
 			for v := range N {
@@ -39,12 +39,14 @@ var laws = []law{
 				}
 			}
 		}
-		return true
-	}, rest: func(a *at) bool { return a.Owed == [N]Set{} }},
-	// A vertex that stays is left alone.
+		return to.Late&^(to.Journal|to.Notes.Put|to.flying()) == 0
+	}, rest: func(a *at) bool { return a.Owed == [N]Set{} && a.Late == 0 }},
+	// A vertex that stays is left alone; only its run may owe more.
 	{name: "Swap", step: func(action string, from, to *at) bool {
 		for v := range N {
-			if action == "swap" && from.g.has(v) && from.g.Want[v] == to.g.Want[v] && from.V[v] != to.V[v] {
+			before := from.V[v]
+			before.Run.Promised = to.V[v].Run.Promised
+			if action == "swap" && from.g.has(v) && from.g.Want[v] == to.g.Want[v] && before != to.V[v] {
 				return false
 			}
 		}

@@ -97,6 +97,9 @@ type Run struct {
 	Acts    Records // the refreshes that it acts on
 	Stale   Records // the refreshes of the targets that those of its change replace
 	Owes    Records // those of its change
+
+	Promised Records // the refreshes of targets that a graph has brought meanwhile
+	May      bool    // it has failed, and may have changed something
 }
 
 // Vertex is what the process knows of a name.
@@ -121,8 +124,10 @@ type State struct {
 	World   [N]Value
 
 	// Only the laws ask for these. Owed are the sources whose change a vertex has not acted on; Taken are those of
-	// them whose change came before its run.
+	// them whose change came before its run. Late are the refreshes, promised during a run, of changes of that run. A crash
+	// loses those that are not written yet.
 	Owed, Taken [N]Set
+	Late        Records
 }
 
 // commit has the journal written, together with a flight, or without one: -1. Another flight of the same records goes with it, as if it
@@ -153,7 +158,7 @@ func (s *State) note(w Writes) {
 func (s *State) number(v, source int) Records {
 	used := s.Due | s.Journal | s.Notes.Put | s.Notes.Del | s.flying()
 	for i := range s.V {
-		used |= s.V[i].Run.Acts | s.V[i].Run.Stale | s.V[i].Run.Owes
+		used |= s.V[i].Run.Acts | s.V[i].Run.Stale | s.V[i].Run.Owes | s.V[i].Run.Promised
 	}
 	free := refreshes(v, source) &^ used
 	if free == 0 {

@@ -27,6 +27,7 @@ const (
 	below  = "a chain that wants something else below"
 	two    = "two vertices, the upper one of which wants something else"
 	target = "a target that leaves"
+	turn   = "an edge that turns around"
 	order  = "an order around a vertex that leaves"
 )
 
@@ -38,7 +39,7 @@ var pairs = map[string][2]Graph{
 	target:                                 {declare("111", "0!1", "0>2"), declare("101", "0>2")},
 	"a source that leaves":                 {declare("111", "0!2", "1!2"), declare("011", "1!2")},
 	"a notification that becomes an order": {declare("111", "0!1", "1>2"), declare("111", "0>1", "1!2")},
-	"an edge that turns around":            {declare("110", "0!1"), declare("110", "1!0")},
+	turn:                                   {declare("110", "0!1"), declare("110", "1!0")},
 	order:                                  {declare("111", "0>1", "1>2"), declare("101", "0>2")},
 }
 
@@ -164,6 +165,13 @@ var mistakes = []struct {
 			}
 		}
 	})},
+	{"an edge counts from the next run of its source", turn, "Refresh", after("swap", func(a *at) {
+		for v := range N {
+			a.note(Writes{Del: a.V[v].Run.Promised})
+			a.V[v].Run.Promised = 0
+		}
+	})},
+	{"a failure ends what was promised during the run", turn, "Refresh", before("fail", func(a *at) { a.x.Run.May = false })},
 	{"a new graph has all vertices looked at", two, "Swap", after("swap", func(a *at) {
 		for v := range N {
 			a.V[v].ask()

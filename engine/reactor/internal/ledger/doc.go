@@ -9,6 +9,9 @@
 // in one commit. A target's next success acts on its pending refreshes, and ends them. After a
 // crash an intent alone counts as a change: the next success of its vertex refreshes all targets.
 //
+// A target that comes while a run goes on has its refresh written down at once: the run may have changed
+// something by then. It counts from the end of the run, or is withdrawn.
+//
 // # Laws
 //
 //   - A change leads to a run of each target with Refresh, at least once, also over a crash.

@@ -50,7 +50,7 @@ func (s *script) do(input []string) string {
 
 // one obeys: "graph a b c" for the names in the graph, "notify a b c" for whom a refreshes, "begin a", "intend a",
 // "write a" and "end a" for a run of a, all of them with "run a", which ends "changed", "same" or
-// "failed"; "replace a", "leave a", "retries a 3", "state a", and "crash -" for a new process.
+// "failed"; "promise a b" for a target that comes while a runs; "replace a", "leave a", "retries a 3", "state a", and "crash -" for a new process.
 func (s *script) one(out *strings.Builder, word, name string, args []string) {
 	v := s.vs[name]
 	switch word {
@@ -66,6 +66,8 @@ func (s *script) one(out *strings.Builder, word, name string, args []string) {
 		}
 	case "notify":
 		s.notify[name] = args
+	case "promise":
+		s.write(out, s.runs[name].Promise(name, args[0], s.book, nil))
 	case "begin":
 		s.begin(out, name)
 	case "intend":
@@ -74,7 +76,7 @@ func (s *script) one(out *strings.Builder, word, name string, args []string) {
 	case "write":
 		s.write(out, v.Owe(name, s.runs[name], s.book, s.runs[name].Clear(name, nil)))
 	case "end":
-		s.end(out, name, args[0] == "changed")
+		s.end(out, name, args[0])
 	case "run":
 		s.run(out, name, args[0])
 	case "replace":
@@ -131,31 +133,38 @@ func (s *script) run(out *strings.Builder, name, end string) {
 	}
 	if end != "failed" {
 		s.one(out, "write", name, nil)
-		s.end(out, name, end == "changed")
 	}
+	s.end(out, name, end)
 }
 
 // end is the end of a run on the loop: targets that are there have their refreshes.
-func (s *script) end(out *strings.Builder, name string, changed bool) {
+func (s *script) end(out *strings.Builder, name, end string) {
 	r := s.runs[name]
-	if !s.vs[name].Succeed(r, changed) {
+	promised, due := s.vs[name].Promised(r, end != "same")
+	for _, f := range promised {
+		if due {
+			s.refresh(out, f)
+		} else {
+			s.write(out, []engine.Write{f.Over()})
+		}
+	}
+	if end == "failed" || !s.vs[name].Succeed(r, end == "changed") {
 		return
 	}
 	for f := range r.Due() {
-		t := s.vs[f.Target]
-		if t == nil {
-			s.write(out, []engine.Write{f.Over()})
-			continue
-		}
-		t.Refresh(f)
-		fmt.Fprintln(out, "refresh", f.Target)
+		s.refresh(out, f)
 	}
-	for _, to := range s.notify[name] {
-		if s.vs[to] != nil && !r.Knew(to) {
-			s.write(out, []engine.Write{s.vs[to].RefreshNow(to, name, s.book)})
-			fmt.Fprintln(out, "refresh", to)
-		}
+}
+
+// refresh gives a target its refresh, if it is there.
+func (s *script) refresh(out *strings.Builder, f ledger.Refresh) {
+	t := s.vs[f.Target]
+	if t == nil {
+		s.write(out, []engine.Write{f.Over()})
+		return
 	}
+	t.Refresh(f)
+	fmt.Fprintln(out, "refresh", f.Target)
 }
 
 // write puts records into the store, and tells of each.

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"iter"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -17,11 +18,12 @@ type Vertex struct {
 
 // Run is what one run acts on, and whom its change refreshes.
 type Run struct {
-	acts []Pending
-	owes []Refresh
+	acts     []Pending
+	owes     []Refresh
+	promised map[string]Refresh // to targets that came while it went on; of the loop
 }
 
-// Refresh is a refresh that a run has made durable for a target. It replaces those of the same source
+// Refresh is a refresh that a run has written down for a target. It replaces those of the same source
 // that wait.
 type Refresh struct {
 	Target  string
@@ -114,23 +116,40 @@ func (r *Run) Due() iter.Seq[Refresh] {
 // Over is the record that the refresh is not due any more: its target has left.
 func (f *Refresh) Over() engine.Write { return f.pending.over(f.Target) }
 
-// Knew reports whether the run began with a target.
-func (r *Run) Knew(target string) bool {
-	return slices.ContainsFunc(r.owes, func(f Refresh) bool { return f.Target == target })
+// Promise adds the refresh of a target that has come while the run of a source goes on, unless the run knows that one. It is called
+// on the loop, before the end of the run.
+func (r *Run) Promise(source, target string, b *Book, writes []engine.Write) []engine.Write {
+	_, known := r.promised[target]
+	for i := range r.owes { // Owe may be writing the other fields
+		known = known || r.owes[i].Target == target
+	}
+	if known {
+		return writes
+	}
+	if r.promised == nil {
+		r.promised = map[string]Refresh{}
+	}
+	f := Refresh{Target: target, pending: b.number(source)}
+	r.promised[target] = f
+	return append(writes, f.pending.due(target))
+}
+
+// Promised returns the refreshes of Promise at the end of the run, on the loop and before Succeed, and whether they are due: the run
+// may have changed something, even if it has failed, or an earlier run may have.
+func (v *Vertex) Promised(r *Run, changed bool) (refreshes []Refresh, due bool) {
+	if len(r.promised) == 0 {
+		return nil, false
+	}
+	for _, target := range slices.Sorted(maps.Keys(r.promised)) {
+		refreshes = append(refreshes, r.promised[target])
+	}
+	return refreshes, changed || v.intent
 }
 
 // Refresh has the target of a refresh wait for it.
 func (v *Vertex) Refresh(f Refresh) {
 	v.pending.remove(f.stale)
 	v.pending.add(f.pending)
-}
-
-// RefreshNow has the vertex with an id wait for a refresh of a source that its run did not know. It
-// returns the record.
-func (v *Vertex) RefreshNow(id, source string, b *Book) engine.Write {
-	p := b.number(source)
-	v.pending.add(p)
-	return p.due(id)
 }
 
 // Inherit adds the ledger of the vertex of the same name that has ended now.
