@@ -42,7 +42,7 @@ const (
 	maxDumpLines  = 200 // for each part, in the log
 )
 
-// Open implements daemon.Part. A dump is made from now on: the opening may hang, too.
+// Open implements daemon.Part. A dump is made from now on, also while the other parts are opened.
 func (d *dumper) Open(ctx context.Context, to *daemon.Daemon) error {
 	d.dir = to.Folder.Dir
 	d.engine = func(ctx context.Context) (string, error) {

@@ -39,15 +39,18 @@ func (r *resettling) again(context.Context) (next daemon.Next, err error) {
 	c := r.compare(now)
 	r.mu.Unlock()
 	app := r.app.with(c.taken)
-	next.Kinds, ds = app.kindOptions()
+	folders, ds := app.kindOptions()
+	next.Kinds = &folders
 	if len(c.input) > 0 {
 		var found schema.Diagnostics
 		next.Graph, found = r.other(app, c)
 		ds = append(ds, found...)
 	}
-	if next.Limits, err = limitsOf(c.taken); err != nil {
+	limits, err := limitsOf(c.taken)
+	if err != nil {
 		return next, err
 	}
+	next.Limits = &limits
 	next.Taken = func(kinds, models bool) { r.take(app, c, kinds, models) }
 	next.InEffect = func() { r.moved(c) }
 	if ds.Err() != nil {

@@ -98,14 +98,15 @@ type Daemon struct {
 	metrics *metricsPart // nil for none
 	systemd *systemdPart
 	asked   context.Context // of Run: done when the end was asked for
-	limits  reactor.Limits  // that count
+	limits  reactor.Limits  // that count; of the goroutine that reloads, as the next one
+	folders kinds.Options   // that count
 	life    context.Context // ends with fail
 	fail    context.CancelCauseFunc
 	work    func(func(context.Context)) // see Go; nil outside of Start
 }
 
 // Open makes a daemon, and opens everything that it needs. It alters nothing but its own state folder. The parts are opened before those
-// of the Config, and so hear of each event first. The caller closes the Daemon.
+// of the Config, and so hear of each event before these; the Observer of Config.Engine is the first to hear. The caller closes the Daemon.
 func Open(ctx context.Context, c Config, parts ...Part) (_ *Daemon, err error) {
 	d := &Daemon{Config: c, reload: make(chan struct{}, 1)}
 	d.complete()
@@ -175,6 +176,7 @@ func (d *Daemon) openInput() (err error) {
 // openKinds loads the kinds.
 func (d *Daemon) openKinds() error {
 	d.Kinds.Changed = d.ask
+	d.folders = d.Kinds
 	set, ds := kinds.Load(d.Kinds, nil)
 	if ds.Err() != nil {
 		return ds

@@ -175,7 +175,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("at the start, %d resources may come", most)
 	}
 	taken := 0
-	next := Next{Limits: d.limits, Kinds: kinds.Options{Backends: filepath.Join(dir, "nowhere")}, Graph: &input.Config{YAML: first, MaxResources: 9}, Taken: func(bool, bool) { taken++ }}
+	next := Next{Kinds: &kinds.Options{Backends: filepath.Join(dir, "nowhere")}, Graph: &input.Config{YAML: first, MaxResources: 9}, Taken: func(bool, bool) { taken++ }}
 	d.Again = func(context.Context) (Next, error) { return next, nil }
 	before := d.set.Load()
 	if _, err := d.beforeReload(t.Context()); err == nil || taken != 0 || d.set.Load() != before || deploys.bounds().MaxResources != 7 {
@@ -210,7 +210,7 @@ func TestOtherInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Again = func(context.Context) (Next, error) {
-		return Next{Kinds: d.Kinds, Limits: d.limits, Graph: &input.Config{YAML: first}}, nil
+		return Next{Graph: &input.Config{YAML: first}}, nil
 	}
 	if _, err := d.beforeReload(t.Context()); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/metrics"
 )
 
-// DefaultMetrics is where metrics are served where no other address is named, as in mgmt.
+// DefaultMetrics is the address of the flag --prometheus without one, as in mgmt.
 const DefaultMetrics = "127.0.0.1:9233"
 
 // Metrics say who can read the metrics. Without an address and a file there is no reader, and the counts are kept for the socket alone.

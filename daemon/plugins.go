@@ -6,10 +6,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/plugin"
 )
 
-// providers converts between the two packages: the desk of the daemon knows no plugins, and the plugins know no API. It never waits for
-// a process, so a provider that hangs delays no answer.
-//
-// providers answers a daemon's questions about its providers, on any goroutine.
+// providers answers questions about the providers of a daemon, on any goroutine. It never waits for a process, so a provider that hangs
+// delays no answer.
 type providers struct{ kinds func() *kinds.Set } // those of the last reading, whose graph may still be refused
 
 // all returns the providers; none where there is no folder of them.

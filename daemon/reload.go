@@ -10,11 +10,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// Next are the settings that a reload takes over.
+// Next are the settings that a reload takes over; nil for what stays as it is.
 type Next struct {
-	Kinds  kinds.Options
-	Limits reactor.Limits
-	Graph  *input.Config // another input, with the Env of the Config; nil for the same one
+	Kinds  *kinds.Options
+	Limits *reactor.Limits
+	Graph  *input.Config // another input, with the Env of the Config
 
 	// Taken is called when these settings count, but for Graph, and InEffect when the first graph of that is in effect. Both may be nil. The
 	// kinds of the next graph are others where kinds is true, and the models where models is.
@@ -48,8 +48,12 @@ func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) 
 	if wrong != nil && !told {
 		return nil, nil, wrong
 	}
-	next.Kinds.Changed = d.Kinds.Changed
-	set, more := kinds.Load(next.Kinds, d.set.Load())
+	from := d.folders
+	if next.Kinds != nil {
+		from = *next.Kinds
+		from.Changed = d.Kinds.Changed
+	}
+	set, more := kinds.Load(from, d.set.Load())
 	if found = append(found, more...); found.Err() != nil {
 		return nil, nil, found
 	}
@@ -68,7 +72,13 @@ func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) 
 			}
 		}}
 	}
-	return source, func() error { return d.take(ctx, next, set, in) }, nil
+	return source, func() error {
+		err := d.take(ctx, next, set, in)
+		if err == nil {
+			d.folders = from
+		}
+		return err
+	}, nil
 }
 
 // take has settings count. Kinds and limits come first, since they can fail.
@@ -80,11 +90,11 @@ func (d *Daemon) take(ctx context.Context, next Next, set *kinds.Set, in *input.
 			return err
 		}
 	}
-	if next.Limits != d.limits {
-		if err := e.SetLimits(ctx, next.Limits); err != nil { // the end of the run, or of the request
+	if next.Limits != nil && *next.Limits != d.limits {
+		if err := e.SetLimits(ctx, *next.Limits); err != nil { // the end of the run, or of the request
 			return err
 		}
-		d.limits = next.Limits
+		d.limits = *next.Limits
 	}
 	if in != nil {
 		d.coming.Store(in)
