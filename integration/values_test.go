@@ -149,16 +149,16 @@ var runnerNames = map[string][]string{
 var runners = map[string]string{
 	"engine/host/command.go startProcess": "the one runner: kinds, providers and transports reach it by Host.Command, and by package program",
 	"gapi/fetch/source.go git":            "a verb fetches a module before there is an engine",
-	"cmd/credentials.go output":           "asks systemd for credentials before there is an engine",
+	"service/credentials.go output":       "asks systemd for credentials before there is an engine",
 	"cmd/graph.go svgOf":                  "the verb graph has a drawing made",
 	"cmd/secretedit.go edited":            "an editor needs the terminal of the verb",
-	"cmd/secretprogram.go secretsOf":      "reads secrets before there is an engine, with the environment of mgmt",
+	"daemon/input/secrets.go secretsOf":   "reads secrets before there is an engine, with the environment of mgmt",
 }
 
 // TestOneRunner: no package starts a process but by the Host.
 func TestOneRunner(t *testing.T) {
 	found := map[string][]string{}
-	for _, root := range []string{"../cmd", "../engine", "../gapi", "../graph", "../idl", "../provider", "../resources", "../scenario", "../service", "../traits"} {
+	for _, root := range []string{"../cmd", "../daemon", "../engine", "../gapi", "../graph", "../idl", "../provider", "../resources", "../scenario", "../service", "../traits"} {
 		maps.Copy(found, callsOf(t, root, runnerNames))
 	}
 	for where, names := range found {

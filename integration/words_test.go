@@ -16,6 +16,8 @@ var knowsPuppet = map[string]string{
 	"gapi/puppet/":                 "the frontend",
 	"engine/provider/puppettype/":  "the types, their text and their values",
 	"cmd/":                         "the flag --puppet-catalog, and the frontend behind it",
+	"daemon/input/":                "an input that is a catalog",
+	"gapi/yaml/notations.go":       "the row of the table of notations",
 	"gapi/words/":                  "the page for users who come from other tools",
 	"resources/entries/crontab.go": "the comment above a job in a crontab of others, and its page",
 	"resources/internal/crontab/":  "the comment above a job in a crontab of others",
