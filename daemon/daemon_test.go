@@ -156,6 +156,9 @@ func TestSecondDaemon(t *testing.T) {
 	if _, err := client.Status(ctx, control.StatusQuery{}); err != nil {
 		t.Error(err)
 	}
+	if v, err := client.Reload(ctx); err != nil || v.Refused != "" {
+		t.Errorf("a reload over the socket: %+v, %v", v, err)
+	}
 	end()
 	if err := <-ended; err != nil {
 		t.Error(err)

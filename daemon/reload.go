@@ -60,7 +60,9 @@ func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) 
 	var source *mgmt.Source
 	var in *input.Input // nil for the same one
 	if next.Graph != nil {
-		in = input.New(*next.Graph, d.Env)
+		graph := *next.Graph
+		graph.Stored = graph.Stored || len(d.Trusted) > 0
+		in = input.New(graph, d.Env)
 		front, err := in.Frontend()
 		if err != nil {
 			return nil, nil, err

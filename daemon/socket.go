@@ -172,7 +172,7 @@ func (p *socketPart) Start(_ context.Context, e *mgmt.Engine) error {
 	}
 	d := p.d
 	p.opt.Engine, p.opt.History, p.opt.Folders = e, e.History(), foldersOf(e)
-	p.opt.Graphs = newGraphInput(d.input.Load, e, d.rereading, d.Waiting)
+	p.opt.Graphs = newGraphInput(d.input.Load, e, d.rereading, d.waiting)
 	d.Go(func(ctx context.Context) { p.rec.Run(ctx, p.opt.History) })
 	if p.remote != nil {
 		d.Go(func(ctx context.Context) {
@@ -206,6 +206,14 @@ func (p *socketPart) Close() error {
 		_ = p.remote.Close() // a server that was on it has closed it already
 	}
 	return nil
+}
+
+// waiting returns the warnings about settings that wait for a restart.
+func (d *Daemon) waiting() []string {
+	if d.Waiting == nil {
+		return nil
+	}
+	return d.Waiting()
 }
 
 // rereading tells that the graph is read again because somebody has asked for it.

@@ -33,8 +33,12 @@ func (s *systemdPart) Start(ctx context.Context, e *mgmt.Engine) error {
 	return nil
 }
 
-// reloading tells of the begin of a reload.
-func (s *systemdPart) reloading() { s.notifier.Reloading() }
+// reloading tells of the begin of a reload; of one before Open, nothing.
+func (s *systemdPart) reloading() {
+	if s.notifier != nil {
+		s.notifier.Reloading()
+	}
+}
 
 // Close implements Part.
 func (s *systemdPart) Close() error {
