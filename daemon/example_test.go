@@ -14,6 +14,63 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
+// counter is a part that counts what the graph has changed.
+type counter struct {
+	d       *daemon.Daemon
+	changed int
+}
+
+// Open adds an observer. A part that needs an address or a file takes it here.
+func (c *counter) Open(_ context.Context, d *daemon.Daemon) error {
+	c.d = d
+	d.Options.Observer = d.Options.Observer.With(mgmt.Observer{Ran: func(r mgmt.Run) {
+		if r.Changed {
+			c.changed++
+		}
+	}})
+	return nil
+}
+
+// Start begins work that goes on until the graph has come to its end.
+func (c *counter) Start(context.Context, *mgmt.Engine) error {
+	c.d.Go(func(ctx context.Context) { <-ctx.Done() })
+	return nil
+}
+
+// Close comes after the engine: no run is counted any more.
+func (c *counter) Close() error {
+	fmt.Println("changes:", c.changed)
+	return nil
+}
+
+// A Part is what a daemon does besides running graphs.
+func ExamplePart() {
+	dir, err := os.MkdirTemp("", "webd")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	graph := filepath.Join(dir, "graph.yaml")
+	if err := os.WriteFile(graph, []byte("resources:\n  file: [{name: "+dir+"/a, content: a}, {name: "+dir+"/b, content: b}]\n"), 0o600); err != nil {
+		fmt.Println(err)
+		return
+	}
+	d, err := daemon.Open(context.Background(), daemon.Config{
+		Graph: input.Config{YAML: graph}, State: state.Place{Temporary: true}, Engine: mgmt.Options{ConvergedExit: true},
+	}, &counter{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer d.Close()
+	if _, err := d.Run(context.Background()); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// changes: 2
+}
+
 // A daemon of one's own answers the verbs of mgmt on its socket, keeps its state and takes deploys. This one ends when its graph has converged.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "webd")

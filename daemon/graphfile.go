@@ -17,26 +17,21 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// graphInput is the source of a daemon's graph, for a caller that wants another one
-// there. Its methods wait for each other.
-// One daemon has one. Requests of the API call its methods from their own goroutines.
+// graphInput has the graph of a daemon read again, or another one put in its place, for requests of the API. Its methods may be called from
+// any goroutine, and wait for each other.
 type graphInput struct {
-	input func() *input.Input // of this moment: a reload may go over to another one
-	// Capacity one: the caller that has put a value into it has the turn, and takes the value out.
-	turn   chan struct{}
+	input  func() *input.Input // that is in effect
+	turn   chan struct{}       // capacity one: a value in it is held by the request whose turn it is
 	engine *mgmt.Engine
 	told   func(by string) // that the graph is read again, and who has asked for it
 	warned func() []string // the warnings of the last reading
 }
 
-// newGraphInput makes the owner of the daemon's graph file. turn has one place: two
-// requests never write the file at once.
 func newGraphInput(in func() *input.Input, e *mgmt.Engine, told func(by string), warned func() []string) *graphInput {
 	return &graphInput{input: in, turn: make(chan struct{}, 1), engine: e, told: told, warned: warned}
 }
 
-// take waits for the turn, until the context ends.
-// The caller gives the turn back by receiving from the channel.
+// take waits for the turn, which the caller gives back by receiving from the channel.
 func (g *graphInput) take(ctx context.Context) error {
 	select {
 	case g.turn <- struct{}{}:

@@ -18,14 +18,14 @@ import (
 // DefaultMetrics is the address of the flag --prometheus without one, as in mgmt.
 const DefaultMetrics = "127.0.0.1:9233"
 
-// Metrics say who can read the metrics. Without an address and a file there is no reader, and the counts are kept for the socket alone.
+// Metrics says where the metrics are served. The socket has them in any case.
 type Metrics struct {
 	Address  string // HOST:PORT; empty for no listener
 	Remote   bool   // allows an address beyond loopback
 	Textfile string // for the textfile collector of node_exporter: a path that ends in .prom; empty for none
 }
 
-// metricsPart counts what happens, and has the figures read.
+// metricsPart counts events and serves the counts.
 type metricsPart struct {
 	Metrics
 	counts   *metrics.Metrics
@@ -42,7 +42,7 @@ const (
 	scrapers      = 64 // connections for metrics at once
 )
 
-// Open implements Part. An address that other machines reach needs a word of its own, since the listener has no other guard.
+// Open implements Part. An address beyond loopback needs Metrics.Remote: the listener has no other guard.
 func (x *metricsPart) Open(_ context.Context, d *Daemon) error {
 	x.log, x.end = d.Log, func() {}
 	x.counts = metrics.New(metrics.Options{Version: d.Version})
@@ -72,7 +72,7 @@ func (x *metricsPart) Open(_ context.Context, d *Daemon) error {
 	return nil
 }
 
-// Start implements Part. The metrics are served until Close, so a scraper still reads how the run ended.
+// Start implements Part. Metrics are served until Close, so that the last scrape sees how the run ended.
 func (x *metricsPart) Start(ctx context.Context, e *mgmt.Engine) error {
 	x.counts.SetSource(func(ctx context.Context) (metrics.Sample, error) { return x.sample(ctx, e) })
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -106,8 +106,7 @@ func (x *metricsPart) Close() error {
 	return nil
 }
 
-// server tells the metrics to everybody who reaches it.
-// The limits are times for a head, for an answer, and for a connection that is idle.
+// server answers everybody who reaches the address.
 func (x *metricsPart) server() *httpd.Server {
 	return &httpd.Server{
 		Table: httpd.MustTable(httpd.Info{Title: "The metrics of a daemon"}, []httpd.Route{{
@@ -117,11 +116,8 @@ func (x *metricsPart) server() *httpd.Server {
 	}
 }
 
-// keepTextfile writes the textfile from time to time, and once more at the end.
-// A failure is logged when it begins.
-// A failure that goes on is not logged again until it has worked once.
-// The goroutine is that of Start. A full disk costs the figures of that moment alone: the file
-// before stays as it is, since it is replaced in one step.
+// keepTextfile writes the textfile every textfileEvery and once at the end. A failure is logged when it begins. The file before stays until
+// the next one is complete.
 func (x *metricsPart) keepTextfile(ctx context.Context) {
 	tick := time.NewTicker(textfileEvery)
 	defer tick.Stop()
@@ -140,9 +136,7 @@ func (x *metricsPart) keepTextfile(ctx context.Context) {
 	}
 }
 
-// sample says how the graph of an engine stands, or stood at the end.
-// It never blocks longer than ctx allows. After the end of the run it asks the engine only for
-// figures of the host.
+// sample returns the counts of now, or those of the end when the run is over.
 func (x *metricsPart) sample(ctx context.Context, e *mgmt.Engine) (s metrics.Sample, err error) {
 	if c := x.ended.Load(); c != nil {
 		s.Counts = *c

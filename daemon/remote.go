@@ -22,13 +22,11 @@ type Remote struct {
 	Writers       []string // common names of certificates that may change objects; all others read
 }
 
-// Listen takes the address and reads the certificates, so that a fault is an error before anything is altered. It returns nil where
-// nothing is to listen. The caller serves on the listener, or closes it.
-// Clients that may write are a warning: rules say what they may have this host do. It is called before the engine is made. An address that is in use ends the start with code 1.
+// Listen binds the address and reads the certificates. It returns nil without an address. The caller hands the listener to Serve, or closes
+// it. Writers are a warning in the log, with the rules that bound what they may have this host do.
 func (f *Remote) Listen(rules *lend.Rules, log *slog.Logger) (*httpd.TLS, error) {
 	switch {
-	// A certificate without an address is a mistake that would otherwise leave the machine
-	// unreachable in silence.
+	// Without this, a forgotten address would leave the machine unreachable and say nothing.
 	case f.Address == "" && (f.Cert != "" || f.Key != "" || f.CA != "" || len(f.Writers) > 0):
 		return nil, errors.New("api_cert, api_key, api_ca and api_writers are for api_listen, which is not given")
 	case f.Address == "":
@@ -47,19 +45,16 @@ func (f *Remote) Listen(rules *lend.Rules, log *slog.Logger) (*httpd.TLS, error)
 	return l, nil
 }
 
-// mayWrite reports whether a caller of the listener may change objects: one whose certificate has a name of api_writers. All others
-// read. The user on the other machine does not count here.
-// The names are fixed at the start, and a new one needs a restart.
-// The store gives each write the rights of this host, so this check alone keeps callers out.
+// mayWrite reports whether the certificate of a caller names a writer. The store gives each write the rights of this host, so this check
+// alone keeps the others out.
 func (f *Remote) mayWrite(p httpd.Peer) bool {
 	return p.Cert != nil && slices.Contains(f.Writers, p.Cert.Subject.CommonName)
 }
 
-// Serve answers other machines until the context ends, and then closes the listener. They reach the objects, and no other
-// question or order of the control socket. by refuses the certificates of removed hosts, and has their connections cut; nil for none.
+// Serve answers other machines until ctx ends, and closes the listener. They reach the objects, and nothing else of the socket's API. by
+// refuses the certificates of removed hosts and closes their connections; nil refuses none.
 func (f *Remote) Serve(ctx context.Context, l *httpd.TLS, nb *model.NB, known func(context.Context, string) bool, by *trust.Operators, log *slog.Logger) error {
-	// The frame and its routes refer to each other, so the routes get a function that returns the
-	// frame.
+	// Server and routes refer to each other.
 	s := &httpd.Server{Logger: log}
 	o := api.Options{NB: nb, MayWrite: f.mayWrite, Known: known}
 	if by != nil {

@@ -36,12 +36,9 @@ const (
 	SystemSocket = systemRun + "/" + SocketName
 )
 
-// Places returns where a daemon with this state folder has its socket, the first
-// choice first. With a state folder of its own, the daemon has its socket there.
-// systemd gives RUNTIME_DIRECTORY to a service, which may hold several folders with
-// colons between them; the first one is ours. XDG_RUNTIME_DIR is the folder of a
-// logged-in user.
-// A client of the same user and environment computes the same list as the daemon.
+// Places returns the candidates for the socket of a daemon with this state folder, the preferred one first: in a named state folder, or else in
+// RUNTIME_DIRECTORY (the first of its folders), /run/mgmt for root, XDG_RUNTIME_DIR, and the default state folder. A client of the same user
+// and environment gets the same list.
 func (f Socket) Places(s state.Place) []string {
 	if f.Path != "" {
 		return []string{f.Path}
@@ -70,13 +67,9 @@ func (f Socket) Places(s state.Place) []string {
 	return dirs
 }
 
-// listen makes the socket in the first place where that is possible. Without one
-// the run goes on, unless it was named, or a daemon answers there.
-// Where the machine does not even let us write to the state folder, the last of the
-// places, there is a warning about that already.
-// A temporary state folder has no socket unless one is named: two such runs may be there
-// at once.
-// A full disk or a read-only file system thus costs the socket, and not the daemon.
+// listen makes the socket in the first of Places that can be had. A full disk or a read-only file system costs the socket and not the daemon:
+// the listener is nil then, with a warning. The error is that of a named socket, or of one on which a daemon answers. A temporary state folder
+// has no socket unless one is named, since several such runs may be there at once.
 func (f Socket) listen(ctx context.Context, s state.Place, log *slog.Logger) (*control.Listener, error) {
 	if f.None || s.Temporary && f.Path == "" {
 		return nil, nil // for a while, next to others
@@ -103,9 +96,8 @@ func (f Socket) listen(ctx context.Context, s state.Place, log *slog.Logger) (*c
 	return nil, nil
 }
 
-// listenAt makes the folder of the socket and listens there. Below the system's folder all
-// users may look for the socket; its own mode decides who may connect.
-// The permission to connect is that of write on the socket, see unix(7).
+// listenAt makes the folder of the socket and listens there. Everybody may enter the system's folder; write permission on the socket itself
+// decides who may connect, see unix(7).
 func listenAt(ctx context.Context, path string) (*control.Listener, error) {
 	mode := fs.FileMode(0o700)
 	if filepath.Dir(path) == systemRun {
@@ -253,9 +245,7 @@ func foldersOf(e *mgmt.Engine) func(context.Context) ([]control.Folder, error) {
 	}
 }
 
-// hostsOf returns how a daemon reads the hosts of its store. A store that opens itself at its first use is not opened
-// for that: it has no hosts yet.
-// Any goroutine of the daemon may call the function.
+// hostsOf reads the hosts of a store. A store that is made at its first use is not made for that: it has no hosts yet.
 func hostsOf(w engine.World) func(context.Context) (*control.Hosts, error) {
 	return func(ctx context.Context) (*control.Hosts, error) {
 		select {

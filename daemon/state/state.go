@@ -21,9 +21,7 @@ type Place struct {
 	Temporary bool   // in a folder that the engine makes, and removes at its end
 }
 
-// Folder is the state folder as a run has it.
-// The lock is an open file with a lock of the kernel on it, so it ends with the process,
-// also with a crash.
+// Folder is a state folder that this process has locked. The kernel drops the lock with the process, also at a crash.
 type Folder struct {
 	Dir   string // empty for a temporary one
 	lost  error  // why it is a temporary one although another was wanted
@@ -70,10 +68,8 @@ func (s Place) Open(from gapi.Source) (*Folder, error) {
 	return f, err
 }
 
-// Denied reports whether an error tells of the machine, and not of a path that is
-// wrong.
-// These errors come from a full, broken or read-only machine. A daemon that repairs it
-// must still run.
+// Denied reports whether an error is that of a full, broken or read-only machine, and not of a wrong path. A daemon that may repair the
+// machine has to run all the same.
 func Denied(err error) bool {
 	return slices.ContainsFunc([]error{
 		fs.ErrPermission, unix.EROFS, unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EMFILE, unix.ENFILE,
@@ -81,10 +77,7 @@ func Denied(err error) bool {
 	}, func(e error) bool { return errors.Is(err, e) })
 }
 
-// inspect refuses a folder in which everybody can put what mgmt then believes.
-// Mode 0002 is the write permission of all other users. A folder of another user is a
-// warning and not an error.
-// Owner and mode are those of the folder that a link leads to.
+// inspect refuses a folder that everybody can write to. One that belongs to another user is a warning; see Tell.
 func (f *Folder) inspect() error {
 	info, err := os.Stat(f.Dir)
 	if err != nil {
@@ -110,7 +103,7 @@ func (f *Folder) inspectVars() error {
 	return nil
 }
 
-// Tell logs the faults, once and as warnings.
+// Tell warns of a folder that could not be made, or belongs to another user.
 func (f *Folder) Tell(log *slog.Logger) {
 	if f.lost != nil {
 		log.Warn("THERE IS NO STATE FOLDER: it cannot be made, and what would be kept there (passwords, refreshes that are pending, pauses, the history) is lost when the program ends; "+
@@ -121,19 +114,14 @@ func (f *Folder) Tell(log *slog.Logger) {
 	}
 }
 
-// Close lets go of the folder.
-// It comes after the engine has ended, since its journal is in the folder. The file of the lock
-// stays.
+// Close drops the lock. Call it after the engine has ended, whose journal is in the folder.
 func (f *Folder) Close() {
 	if f.lock != nil {
 		_ = f.lock.Close() // nothing was written to it that matters
 	}
 }
 
-// Path returns the folder, there or not.
-// The order is: the flag or setting, MGMT_PREFIX, systemd's STATE_DIRECTORY, and the
-// default.
-// The result is absolute, so that a later change of the working folder does not move it.
+// Path returns the absolute path of the folder, whether it exists or not: Prefix, MGMT_PREFIX, systemd's STATE_DIRECTORY, or the default.
 func (s Place) Path() (string, error) {
 	dir := cmp.Or(s.Prefix, os.Getenv("MGMT_PREFIX"), os.Getenv("STATE_DIRECTORY"))
 	if dir == "" {
@@ -145,10 +133,7 @@ func (s Place) Path() (string, error) {
 	return filepath.Abs(dir)
 }
 
-// defaultDir is the state folder without a flag: that of the system for root, else one in
-// the home of the user.
-// The folder of a user follows the XDG base directory specification. A relative XDG_STATE_HOME is
-// left out, as that wants it.
+// defaultDir is that of the system for root, or that of the XDG base directory specification, which wants a relative XDG_STATE_HOME ignored.
 func defaultDir() (string, error) {
 	if os.Geteuid() == 0 {
 		return "/var/lib/mgmt", nil
@@ -163,8 +148,8 @@ func defaultDir() (string, error) {
 	return filepath.Join(home, ".local", "state", "mgmt"), nil
 }
 
-// refuses returns why a state folder is not taken, and nothing where it is, or is not there
-// yet. It outlives the call, so it is to be root's also where sudo is used.
+// refuses returns why a state folder is not trusted; nil also where there is none yet. The folder outlives the call, so the caller of sudo
+// is not trusted with it.
 func refuses(s gapi.Source, dir string) error {
 	if s.Guard == nil {
 		return nil

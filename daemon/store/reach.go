@@ -11,9 +11,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
-// reach is a store that remembers whether its last answer came. A daemon always has questions on their way, since it follows the
-// store and repeats what has failed, so this costs the store nothing.
-// It is safe for concurrent use, as the store is. Close is that of the store.
+// reach is a World that remembers whether its last answer came. A daemon always has requests in flight, as it follows the store and retries,
+// so no probe of its own is needed. It is safe for concurrent use.
 type reach struct {
 	engine.World
 	clock engine.Clock
@@ -23,11 +22,9 @@ type reach struct {
 	why  error
 }
 
-// note takes the outcome of a question over. The store is away with an error of the class engine.ErrUnavailable, and where one side
-// does not accept the other side's certificate. A store that refuses one question answers. The end of a question by its caller says nothing.
+// note records the outcome of a request. The store is away after engine.ErrUnavailable, and where one side rejects the certificate of the
+// other. One that refuses a request is there. A request that its caller has cancelled says nothing.
 func (r *reach) note(ctx context.Context, err error) {
-	// A certificate that one side refuses counts as away: asking again does not help, and the
-	// state of before goes on just as well.
 	away := errors.Is(err, engine.ErrUnavailable) || errors.Is(err, etcd.ErrCertificate)
 	if !away && (ctx.Err() != nil || errors.Is(err, engine.ErrClosed)) {
 		return

@@ -33,17 +33,17 @@ const (
 // File is the name of the store in the state folder.
 const File = "world.db"
 
-// Config says which store it is, and what may come from it. It is plain data.
+// Config names the store of a host, and says what other hosts may send through it. It is plain data.
 type Config struct {
 	Place string        // memory, bolt[:FILE], or etcd://HOST:PORT[,HOST:PORT...][/PREFIX]
-	Lease time.Duration // for which the store keeps what is of this host, after it has died
+	Lease time.Duration // how long the store keeps the records of this host after its death
 	// Accept says what may come from other hosts, as lend.Parse reads it. When empty, lend.Default.
 	Accept []string
 	Access Access // of a cluster
 }
 
-// Files returns the files that say what is in the store: who can write one decides what a daemon does. That in the state folder is none
-// of them, since the folder is judged.
+// Files returns the files that a daemon must judge before it trusts the store: who can write one decides what the daemon does. The file in
+// the state folder is not among them, since the folder itself is judged.
 func (c *Config) Files() []string {
 	list := c.Access.files()
 	if scheme, file, _ := strings.Cut(c.Place, ":"); scheme == "bolt" {
@@ -62,9 +62,7 @@ type place struct {
 	log    *slog.Logger
 }
 
-// openers are the stores by their scheme, the word before the first colon.
-// A new store is a line here.
-// It is not altered at run time.
+// openers are the stores by scheme, the word before the first colon.
 var openers = map[string]struct {
 	form string // how the setting is written
 	open func(context.Context, place) (engine.World, error)
@@ -100,7 +98,7 @@ func CheckPlace(text string) error {
 	return nil
 }
 
-// CheckLease refuses a lease that a busy moment would end, and one that would keep what is of a dead host too long.
+// CheckLease refuses a lease short enough to expire in a busy moment, or so long that a dead host is counted as alive.
 func CheckLease(d time.Duration) error {
 	if d < time.Second || d > time.Hour {
 		return fmt.Errorf("%s is no time for a lease, write one from 1s to 1h", d)
@@ -108,7 +106,7 @@ func CheckLease(d time.Duration) error {
 	return nil
 }
 
-// Check tells of all faults of the Config.
+// Check returns all faults of the Config, joined.
 func (c *Config) Check() error {
 	_, err := c.Rules()
 	return errors.Join(CheckPlace(c.Place), c.Access.check(c.Place), CheckLease(c.Lease), err)
@@ -154,8 +152,7 @@ func (c *Config) Accepted(kinds func() *engine.Registry) func(*gapi.Declaration)
 	return native.Accepting(kinds, rules)
 }
 
-// openMemory opens a store that ends with the process.
-// No other process sees it, and its content is lost at the end.
+// openMemory opens a store of this process alone.
 func openMemory(_ context.Context, p place) (engine.World, error) {
 	if p.rest != "" {
 		return nil, errors.New("memory takes nothing behind it")
@@ -163,9 +160,8 @@ func openMemory(_ context.Context, p place) (engine.World, error) {
 	return memory.New(), nil
 }
 
-// openBolt opens a store in a file. Without a name it is that of the state folder, and is made only
-// when something uses it: most graphs share nothing.
-// bbolt locks its file for one process, so two daemons can not share it.
+// openBolt opens a store in a file. That of the state folder is made at its first use: most graphs share nothing. bbolt locks the file, so
+// two daemons can't share one.
 func openBolt(_ context.Context, p place) (engine.World, error) {
 	path := p.rest
 	switch {
@@ -182,7 +178,6 @@ func openBolt(_ context.Context, p place) (engine.World, error) {
 	return boltAt(path, p.log)
 }
 
-// boltAt opens a file.
 func boltAt(path string, log *slog.Logger) (engine.World, error) {
 	w, err := bolt.Open(path, bolt.Options{Log: log})
 	if errors.Is(err, bolt.ErrLocked) {
@@ -194,9 +189,8 @@ func boltAt(path string, log *slog.Logger) (engine.World, error) {
 	return w, nil
 }
 
-// Close lets go of the store, after the engine has ended.
-// It withdraws the values of this host, which would else stay until the lease is over.
-// The error is a warning, since the run has ended and its result counts.
+// Close closes a store when the engine has ended, and withdraws what this host has published. A failure is a warning: those values then
+// stay for the time of the lease.
 func Close(w engine.World, log *slog.Logger) {
 	if err := w.Close(); err != nil {
 		log.Warn("the store was not closed in order; what this host has published stays there for the time of its lease", "error", err)

@@ -17,8 +17,7 @@ const Folder = "deploys"
 // PinFile returns the file of a state folder with the store that this host belongs to. No topic has a file of that name.
 func PinFile(dir string) string { return filepath.Join(dir, Folder, "store.json") }
 
-// ReadKeys reads files with public keys. As root, a file that others can write is refused.
-// The name is that of the setting or flag, for errors.
+// ReadKeys reads files with public keys. name is the setting or the flag that names them, for errors, which come joined.
 func ReadKeys(name string, from gapi.Source, files []string) (keys []deploy.Public, err error) {
 	var errs []error
 	for _, path := range files {
@@ -34,7 +33,7 @@ func ReadKeys(name string, from gapi.Source, files []string) (keys []deploy.Publ
 // maxPublic bounds a file with public keys, in bytes.
 const maxPublic = 1 << 20
 
-// KeysIn reads the keys in one file. A pipe or a device in its place is refused, and so is a file beyond the bound.
+// KeysIn reads the keys in one file of at most 1 MiB.
 func KeysIn(from gapi.Source, path string) ([]deploy.Public, error) {
 	text, err := from.ReadRegular(context.Background(), path, maxPublic, "too big: a file with keys")
 	if err != nil {
