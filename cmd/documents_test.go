@@ -45,7 +45,11 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("%s: %v: %s", args, err, text)
 			continue
 		}
-		n, err := yaml.Value([]byte(run("yaml")))
+		inYAML := run("yaml")
+		if inYAML == text { // JSON is YAML, so that the values agree would say nothing
+			t.Errorf("%s -o yaml writes JSON", args)
+		}
+		n, err := yaml.Value([]byte(inYAML))
 		if err != nil {
 			t.Errorf("%s: %v", args, err)
 			continue
@@ -60,7 +64,7 @@ func TestDocuments(t *testing.T) {
 			err = json.Unmarshal(got, &again)
 		}
 		if err != nil || !reflect.DeepEqual(again, want) {
-			t.Errorf("%s: %v\n%s\nin YAML\n%s", args, err, text, run("yaml"))
+			t.Errorf("%s: %v\n%s\nin YAML\n%s", args, err, text, inYAML)
 		}
 	}
 }
