@@ -179,10 +179,8 @@ func valueMeant(cmd *cobra.Command, arg string) (err error) {
 
 // open returns the input that the flags name. The flags of a catalog would have no effect on another graph, which a user should hear of.
 func (i *inputFlags) open(a *app) (*input.Input, error) {
-	if i.Catalog == "" {
-		if err := i.catalogOnly(a); err != nil {
-			return nil, err
-		}
+	if err := i.catalogOnly(a); err != nil {
+		return nil, err
 	}
 	return i.unchecked(a), nil
 }
@@ -232,6 +230,9 @@ func (i *inputFlags) options(a *app) (yaml.Options, error) { return i.unchecked(
 // catalogOnly refuses the flags of a catalog for another graph. In a file or in the environment they may wait for a
 // catalog, since those are written once for many runs.
 func (i *inputFlags) catalogOnly(a *app) error {
+	if i.Catalog != "" {
+		return nil
+	}
 	for _, f := range []struct {
 		name string
 		used bool

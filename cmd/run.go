@@ -155,7 +155,7 @@ func (f *runFlags) run(ctx context.Context, a *app) (err error) {
 		return err
 	}
 	f.input.Stored = fromStore(a.settled)
-	if _, err := f.input.open(a); err != nil {
+	if err := f.input.catalogOnly(a); err != nil {
 		return err
 	}
 	p := f.log.presenter(a)

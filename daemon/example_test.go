@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon"
@@ -43,19 +44,23 @@ func (c *counter) Close() error {
 	return nil
 }
 
-// A Part is what a daemon does besides running graphs.
-func ExamplePart() {
+// written returns a folder of its own with a graph, in whose text DIR is the folder.
+func written(text string) (dir, graph string) {
 	dir, err := os.MkdirTemp("", "webd")
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
+	graph = filepath.Join(dir, "graph.yaml")
+	if err := os.WriteFile(graph, []byte(strings.ReplaceAll(text, "DIR", dir)), 0o600); err != nil {
+		panic(err)
+	}
+	return dir, graph
+}
+
+// A Part is what a daemon does besides running graphs.
+func ExamplePart() {
+	dir, graph := written("resources:\n  file: [{name: DIR/a, content: a}, {name: DIR/b, content: b}]\n")
 	defer os.RemoveAll(dir)
-	graph := filepath.Join(dir, "graph.yaml")
-	if err := os.WriteFile(graph, []byte("resources:\n  file: [{name: "+dir+"/a, content: a}, {name: "+dir+"/b, content: b}]\n"), 0o600); err != nil {
-		fmt.Println(err)
-		return
-	}
 	d, err := daemon.Open(context.Background(), daemon.Config{
 		Graph: input.Config{YAML: graph}, State: state.Place{Temporary: true}, Engine: mgmt.Options{ConvergedExit: true},
 	}, &counter{})
@@ -73,17 +78,8 @@ func ExamplePart() {
 
 // A daemon of one's own answers the verbs of mgmt on its socket, keeps its state and takes deploys. This one ends when its graph has converged.
 func ExampleOpen() {
-	dir, err := os.MkdirTemp("", "webd")
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	dir, graph := written("resources:\n  file: [{name: DIR/hello, content: hello}]\n")
 	defer os.RemoveAll(dir)
-	graph := filepath.Join(dir, "graph.yaml")
-	if err := os.WriteFile(graph, []byte("resources:\n  file: [{name: "+dir+"/hello, content: hello}]\n"), 0o600); err != nil {
-		fmt.Println(err)
-		return
-	}
 	d, err := daemon.Open(context.Background(), daemon.Config{
 		Program: "webd",
 		Graph:   input.Config{YAML: graph},

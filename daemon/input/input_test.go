@@ -16,9 +16,7 @@ func TestWhereFrom(t *testing.T) {
 	if err := os.WriteFile(file, []byte("resources: {}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(Default); err == nil {
-		t.Skip("this machine has a graph of its own")
-	}
+	_, none := os.Stat(Default)
 	for name, c := range map[string]struct {
 		Config
 		frontend, lasting, path, why string
@@ -35,6 +33,10 @@ func TestWhereFrom(t *testing.T) {
 		"two":            {Config{YAML: file, TS: file}, "not from two of them", file, "", "made by the program"},
 		"no variable":    {Config{YAML: file, Vars: []string{"a"}}, "write --var NAME=VALUE", file, file, ""},
 	} {
+		if c.Config.path() == "" && none == nil {
+			t.Logf("%s: this machine has a graph of its own", name)
+			continue
+		}
 		in := New(c.Config, Env{})
 		if _, err := in.Frontend(); !says(err, c.frontend) {
 			t.Errorf("%s: %v", name, err)
