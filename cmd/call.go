@@ -182,7 +182,7 @@ func callCode(err error) int {
 }
 
 // resultJSON is the result of a call in JSON.
-// Its keys are part of the command line, and docs/reference/cli.md has them. Common is the
+// Its keys are part of the command line, and docs/reference/cli/call.md has them. Common is the
 // declared result, Extra the further parts of the backend.
 type resultJSON struct {
 	Module   string         `json:"module"`

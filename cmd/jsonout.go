@@ -29,7 +29,7 @@ func writeItem(w io.Writer, form choice, doc any) error {
 }
 
 // writeJSON writes one indented document. The names of its fields are part of
-// the command line: docs/reference/cli.md lists them.
+// the command line: docs/reference/cli lists them.
 func writeJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
 
 // writeJSONLine writes one document on a line, for readers that take one after the other.

@@ -55,7 +55,7 @@ func (p *presenter) observer() mgmt.Observer {
 // constant message for programs.
 // The texts are a function: below the level of the log they are never made.
 // Three receivers are possible: JSON lines, the journal of systemd, or the screen. The message is
-// one of a fixed set, by which a program recognises the event; see docs/reference/cli.md for its
+// one of a fixed set, by which a program recognises the event; see docs/reference/cli/run.md for its
 // keys.
 func (p *presenter) say(level slog.Level, texts func() []string, msg string, attrs ...slog.Attr) {
 	switch {

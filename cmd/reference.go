@@ -1,7 +1,8 @@
 package cmd
 
 import (
-	_ "embed"
+	"cmp"
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,8 +29,9 @@ import (
 var (
 	//go:embed reference/yaml.md
 	yamlPage string
-	//go:embed reference/cli.md
-	cliPage string
+	// A page of the command line has the text of its name.
+	//go:embed reference/cli
+	cliTexts embed.FS
 	//go:embed reference/configuration.md
 	configPage string
 	//go:embed reference/kinds.md
@@ -62,23 +64,27 @@ func newReference(a *app) *cobra.Command {
 	}
 }
 
-// writePages writes pages below a folder and removes those of kinds that are no
-// more.
-// The folder kinds belongs to it alone: a page there without a kind is removed.
+// pageFolders are the folders of the reference with nothing but pages made here.
+var pageFolders = []string{"cli", "kinds"}
+
+// writePages writes pages below a folder. In pageFolders it removes any other page, such as that of a verb that is gone.
 func writePages(dir string, pages map[string]string) error {
-	old, err := fs.Glob(os.DirFS(dir), "kinds/*.md")
-	if err != nil {
-		return err
-	}
-	for _, name := range old {
-		if _, ok := pages[name]; !ok {
+	for _, folder := range pageFolders {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			return err
+		}
+		old, err := fs.Glob(os.DirFS(dir), folder+"/*.md")
+		if err != nil {
+			return err
+		}
+		for _, name := range old {
+			if _, ok := pages[name]; ok {
+				continue
+			}
 			if err := os.Remove(filepath.Join(dir, name)); err != nil {
 				return err
 			}
 		}
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "kinds"), 0o755); err != nil {
-		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
 		if err := writeFile(filepath.Join(dir, name), []byte(pages[name])); err != nil {
@@ -103,7 +109,6 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 		return nil, err
 	}
 	pages := map[string]string{
-		"cli.md": generated + strings.NewReplacer("{{codes}}", exitCodes, "{{verbs}}", verbPages(root)).Replace(cliPage),
 		"yaml.md": generated + strings.NewReplacer(
 			"{{meta}}", fieldTable(meta),
 			"{{kinds}}", strings.TrimSuffix(kindTable(kinds, "kinds/"), "\n"),
@@ -113,6 +118,11 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 		"interfaces.md":      generated + a.interfacesPage(virtual.DefaultCatalog()),
 		"kinds/README.md":    generated + strings.Replace(kindsPage, "{{kinds}}", strings.TrimSuffix(kindTable(kinds, ""), "\n"), 1),
 	}
+	cli, err := cliPages(root)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(pages, cli)
 	api, err := control.Document()
 	if err != nil {
 		return nil, err
@@ -189,39 +199,115 @@ func defaultCell(f *schema.Field) string {
 	}
 }
 
-// verbPages returns a section for each verb, and for each below it.
-func verbPages(root *cobra.Command) string {
-	var b strings.Builder
+// cliPages returns the pages of the command line: one a verb, with the verbs below it, and an index with what they share.
+func cliPages(root *cobra.Command) (map[string]string, error) {
+	shared, pages, index := sharedFlags(root), map[string]string{}, "| verb | what it does |\n| --- | --- |"
 	for _, cmd := range root.Commands() {
-		if cmd.IsAvailableCommand() && cmd.Name() != "help" {
-			verbPage(&b, cmd)
-			b.WriteString(verbPages(cmd))
+		if !documented(cmd) {
+			continue
 		}
+		text, err := cliTexts.ReadFile("reference/cli/" + cmd.Name() + ".md")
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		page := verbPage(cmd, "#", shared) + "\n" + string(text)
+		pages["cli/"+cmd.Name()+".md"] = generated + strings.TrimRight(page, "\n") + "\n"
+		index += fmt.Sprintf("\n| [%s](%s.md) | %s. |", cmd.Name(), cmd.Name(), tableCell(cmd.Short))
 	}
-	return b.String()
+	text, err := cliTexts.ReadFile("reference/cli/README.md")
+	if err != nil {
+		return nil, err
+	}
+	var rows []string
+	for _, name := range slices.Sorted(maps.Keys(shared)) {
+		rows = append(rows, shared[name])
+	}
+	pages["cli/README.md"] = generated + strings.NewReplacer(
+		"{{codes}}", exitCodes, "{{verbs}}", index, "{{flags}}", strings.Join(rows, "\n"),
+	).Replace(string(text))
+	return pages, nil
 }
 
-// verbPage writes the part of the reference about one verb.
-// The section has the help text once more, so a page never says something else than --help.
-func verbPage(b *strings.Builder, cmd *cobra.Command) {
-	fmt.Fprintf(b, "## %s\n\n", cmd.CommandPath())
-	fmt.Fprintf(b, "%s.\n\n", cmd.Short)
-	fmt.Fprintf(b, "```text\n%s\n```\n\n", cmd.UseLine())
-	if cmd.Long != "" {
-		fmt.Fprintf(b, "%s\n\n", paragraphs(cmd.Long))
+// documented tells if a verb has a place in the reference.
+func documented(cmd *cobra.Command) bool { return cmd.IsAvailableCommand() && cmd.Name() != "help" }
+
+// sharedFlags returns the rows of the flags that the index explains, by name: those of all verbs, and those that at least four verbs
+// have with one text. A verb that gives such a flag another text keeps its own row.
+func sharedFlags(root *cobra.Command) map[string]string {
+	count := map[string]map[string]int{}
+	var add func(*cobra.Command)
+	add = func(cmd *cobra.Command) {
+		for name, row := range flagRows(cmd) {
+			if count[name] == nil {
+				count[name] = map[string]int{}
+			}
+			count[name][row]++
+		}
+		for _, c := range cmd.Commands() {
+			if documented(c) {
+				add(c)
+			}
+		}
 	}
-	if cmd.Example != "" {
-		fmt.Fprintf(b, "```sh\n%s\n```\n\n", unindent(cmd.Example))
+	shared := map[string]string{}
+	root.PersistentFlags().VisitAll(func(f *pflag.Flag) { shared[f.Name] = flagRow(f) })
+	for _, c := range root.Commands() {
+		if documented(c) {
+			add(c)
+		}
 	}
-	rows := ""
-	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+	for name, rows := range count {
+		row := slices.MaxFunc(slices.Sorted(maps.Keys(rows)), func(a, b string) int { return cmp.Compare(rows[a], rows[b]) })
+		if rows[row] >= 4 {
+			shared[name] = row
+		}
+	}
+	return shared
+}
+
+// flagRows returns the rows of the flags of a verb by name.
+func flagRows(cmd *cobra.Command) map[string]string {
+	rows := map[string]string{}
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		if !f.Hidden && f.Name != "help" {
-			rows += flagRow(f)
+			rows[f.Name] = flagRow(f)
 		}
 	})
-	if rows != "" {
-		b.WriteString("| flag | default | meaning |\n| --- | --- | --- |\n" + rows + "\n")
+	return rows
+}
+
+// verbPage returns the part of the reference about one verb and those below it: the text of --help, so that the two cannot differ.
+func verbPage(cmd *cobra.Command, heading string, shared map[string]string) string {
+	parts := []string{heading + " " + cmd.CommandPath(), cmd.Short + ".", "```text\n" + cmd.UseLine() + "\n```"}
+	if cmd.Long != "" {
+		parts = append(parts, paragraphs(cmd.Long))
 	}
+	if cmd.Example != "" {
+		parts = append(parts, "```sh\n"+unindent(cmd.Example)+"\n```")
+	}
+	own, elsewhere := []string{"| flag | default | meaning |", "| --- | --- | --- |"}, []string(nil)
+	rows := flagRows(cmd)
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		if rows[name] == shared[name] {
+			elsewhere = append(elsewhere, "`--"+name+"`")
+		} else {
+			own = append(own, rows[name])
+		}
+	}
+	if len(own) > 2 {
+		parts = append(parts, strings.Join(own, "\n"))
+	}
+	if len(elsewhere) > 0 {
+		parts = append(parts, "[Shared flags](README.md#shared-flags): "+strings.Join(elsewhere, ", ")+".")
+	}
+	var page strings.Builder
+	page.WriteString(strings.Join(parts, "\n\n") + "\n")
+	for _, c := range cmd.Commands() {
+		if documented(c) {
+			page.WriteString("\n" + verbPage(c, heading+"#", shared))
+		}
+	}
+	return page.String()
 }
 
 // flagRow writes a flag as a row of a table.
@@ -245,7 +331,7 @@ func flagRow(f *pflag.Flag) string {
 	if !slices.Contains([]string{"", "false", "0", "[]"}, f.DefValue) {
 		value = "`" + f.DefValue + "`"
 	}
-	return fmt.Sprintf("| %s | %s | %s |\n", name, value, tableCell(usage))
+	return fmt.Sprintf("| %s | %s | %s |", name, value, tableCell(usage))
 }
 
 // unindent takes the two spaces away with which examples begin.

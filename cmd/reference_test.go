@@ -36,13 +36,75 @@ func TestReferenceIsFresh(t *testing.T) {
 			t.Errorf("%s is stale (%v), run make docs", name, err)
 		}
 	}
-	there, err := filepath.Glob(referenceDir + "/kinds/*.md")
+	for _, folder := range pageFolders {
+		there, err := filepath.Glob(filepath.Join(referenceDir, folder, "*.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range there {
+			if _, ok := pages[folder+"/"+filepath.Base(path)]; !ok {
+				t.Errorf("%s is about nothing, run make docs", path)
+			}
+		}
+	}
+}
+
+// TestPageOfAVerb: each verb has a page with its sub-verbs, and what verbs share is on the index alone.
+func TestPageOfAVerb(t *testing.T) {
+	a := &app{in: strings.NewReader("")}
+	pages, err := cliPages(newRoot(a, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range there {
-		if _, ok := pages["kinds/"+filepath.Base(path)]; !ok {
-			t.Errorf("%s is about nothing, run make docs", path)
+	index := pages["cli/README.md"]
+	for _, v := range verbs {
+		cmd := v.make(a)
+		page, ok := pages["cli/"+v.name+".md"]
+		if ok != documented(cmd) {
+			t.Errorf("%s: has a page: %v", v.name, ok)
+		}
+		for _, sub := range cmd.Commands() {
+			if !strings.Contains(page, "\n## mgmt "+v.name+" "+sub.Name()+"\n") {
+				t.Errorf("the page of %s lacks %s", v.name, sub.Name())
+			}
+		}
+		if ok && !strings.Contains(index, "]("+v.name+".md) | "+cmd.Short+". |") {
+			t.Errorf("the index lacks %s", v.name)
+		}
+		for _, once := range []string{exitCodes, "| `--prefix folder` |  | the folder with the state", "| `--socket path`"} {
+			if strings.Contains(page, once) {
+				t.Errorf("the page of %s repeats what the index has: %s", v.name, once)
+			}
+		}
+	}
+	for _, row := range []string{"| `--config file` |", "| `--prefix folder` |", "| `--socket path` |"} {
+		if strings.Count(index, row) != 1 {
+			t.Errorf("the index has the flag %s %d times", row, strings.Count(index, row))
+		}
+	}
+	if want := "\n[Shared flags](README.md#shared-flags): `--output`, `--prefix`, `--socket`."; !strings.Contains(pages["cli/retry.md"], want) {
+		t.Errorf("the page of retry does not name its shared flags:\n%s", pages["cli/retry.md"])
+	}
+}
+
+// TestTextOfAVerb: each part that is written by hand is on the page of a verb that is there.
+func TestTextOfAVerb(t *testing.T) {
+	root := newRoot(&app{in: strings.NewReader("")}, nil)
+	pages, err := cliPages(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts, err := cliTexts.ReadDir("reference/cli")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range texts {
+		part, err := cliTexts.ReadFile("reference/cli/" + text.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page := pages["cli/"+text.Name()]; text.Name() != "README.md" && !strings.HasSuffix(page, "\n"+string(part)) {
+			t.Errorf("%s is on no page", text.Name())
 		}
 	}
 }
@@ -76,10 +138,10 @@ func TestEveryKindHasAnExample(t *testing.T) {
 	}
 }
 
-// TestWritePages: pages are written, and those of kinds that are gone go.
+// TestWritePages: pages are written, and those of kinds and verbs that are gone go.
 func TestWritePages(t *testing.T) {
 	dir := t.TempDir()
-	if err := writePages(dir, map[string]string{"a.md": "1", "kinds/old.md": "2"}); err != nil {
+	if err := writePages(dir, map[string]string{"a.md": "1", "kinds/old.md": "2", "cli/old.md": "2"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := writePages(dir, map[string]string{"a.md": "3", "kinds/new.md": "4"}); err != nil {
@@ -90,8 +152,10 @@ func TestWritePages(t *testing.T) {
 			t.Errorf("%s holds %q, %v", name, got, err)
 		}
 	}
-	if _, err := os.Stat(filepath.Join(dir, "kinds/old.md")); err == nil {
-		t.Error("the page of a kind that is gone is still there")
+	for _, gone := range []string{"kinds/old.md", "cli/old.md"} {
+		if _, err := os.Stat(filepath.Join(dir, gone)); err == nil {
+			t.Errorf("%s is still there", gone)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ type app struct {
 	factsFile string        // with the facts of another machine to check for; empty for this one
 }
 
-// The exit codes; see docs/reference/cli.md.
+// The exit codes; see docs/reference/cli/README.md.
 // A caller may test single bits: 2 says that something changed, and 4 that something failed.
 // The codes 128 and more are those of a shell for a signal: the third signal ends the program
 // with one.

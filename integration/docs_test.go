@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -202,7 +203,7 @@ func TestLinksInTheDocs(t *testing.T) {
 }
 
 // TestIndexOfTheDocs: docs/README.md names every page once, in one of four parts. The
-// pages of the kinds have an index of their own.
+// pages of the kinds and of the verbs have an index of their own.
 func TestIndexOfTheDocs(t *testing.T) {
 	text, err := os.ReadFile("../docs/README.md")
 	if err != nil {
@@ -220,8 +221,8 @@ func TestIndexOfTheDocs(t *testing.T) {
 		times[filepath.Join("../docs", m[1])]++
 	}
 	for _, page := range pages(t) {
-		kind := filepath.Dir(page) == "../docs/reference/kinds" && filepath.Base(page) != "README.md"
-		if !strings.HasPrefix(page, "../docs/") || kind {
+		indexed := slices.Contains([]string{"../docs/reference/kinds", "../docs/reference/cli"}, filepath.Dir(page)) && filepath.Base(page) != "README.md"
+		if !strings.HasPrefix(page, "../docs/") || indexed {
 			continue
 		}
 		if times[page] != 1 {
