@@ -21,7 +21,7 @@ import (
 // An error is that of standard output, as of a full disk or of a pipe whose reader has gone.
 func (f *apiFlags) write(v any) error {
 	if f.output.document() {
-		return writeDocument(f.app.out, f.output, v)
+		return writeDocument(f.app.out, f.output.word, v)
 	}
 	return writeJSONAsYAML(f.app.out, v)
 }

@@ -197,7 +197,7 @@ func (f *verdictFlags) end(ctx context.Context, a *app, v *control.Verdict, err 
 	case !f.output.document():
 		err = f.inEffect(a, v)
 	case f.wait == 0:
-		err = writeDocument(a.out, f.output, v)
+		err = writeDocument(a.out, f.output.word, v)
 	}
 	if f.wait == 0 || err != nil {
 		return err
@@ -229,7 +229,7 @@ func (f *verdictFlags) refused(a *app, v *control.Verdict) error {
 		text += ", and " + v.Path + " is as it was"
 	}
 	if f.output.document() {
-		if err := writeDocument(a.out, f.output, v); err != nil {
+		if err := writeDocument(a.out, f.output.word, v); err != nil {
 			return err
 		}
 		// The document says it all, so no line of text follows on standard error.

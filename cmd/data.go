@@ -75,7 +75,7 @@ func (f *dataFlags) run(a *app, key string) error {
 		return withCode(exitUsage, nil)
 	}
 	if f.output.document() {
-		return writeDocument(a.out, f.output, dataObject(key, d))
+		return writeDocument(a.out, f.output.word, dataObject(key, d))
 	}
 	_, err = fmt.Fprint(a.out, explainedText(key, d))
 	return err

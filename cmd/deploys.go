@@ -149,7 +149,7 @@ func (f *deployFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
 // Texts of hosts and operators are one line each, so none of them forges a row.
 func (f *deployFlags) show(rows []deployRow, hosts []hostRow) error {
 	if f.output.document() {
-		return writeDocument(f.app.out, f.output, map[string]any{"deploys": rows, "hosts": hosts})
+		return writeDocument(f.app.out, f.output.word, map[string]any{"deploys": rows, "hosts": hosts})
 	}
 	w := tabwriter.NewWriter(f.app.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TOPIC\tNUMBER\tTIME\tBY\tGRAPHS\tSTATE")

@@ -69,3 +69,20 @@ func lines(s string) int {
 	}
 	return n
 }
+
+// writeDiff writes a unified diff; control characters are made visible in it.
+// Each line is indented below its change. Colours mark lines that come and lines that go.
+func writeDiff(w *strings.Builder, s style, from, to string) {
+	for _, line := range unified(from, to) {
+		text := strings.ReplaceAll(visible(line), "\n", "")
+		switch {
+		case strings.HasPrefix(line, "+"):
+			text = s.paint(green, text)
+		case strings.HasPrefix(line, "-"):
+			text = s.paint(red, text)
+		case strings.HasPrefix(line, "@@"):
+			text = s.dim(text)
+		}
+		w.WriteString("    " + text + "\n")
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/reactivegraph/mgmt/engine/deploy"
 )
 
 // TestDirectStoreLeavesNothing: a verb that asks a store itself leaves no goroutine behind, also where the store cannot be
@@ -14,7 +16,11 @@ import (
 func TestDirectStoreLeavesNothing(t *testing.T) {
 	before := goleak.IgnoreCurrent()
 	key := filepath.Join(t.TempDir(), "deploy.key")
-	if _, err := makeKey(key); err != nil {
+	made, err := deploy.NewKey()
+	if err == nil {
+		err = deploy.WriteKey(key, made)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{

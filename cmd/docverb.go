@@ -79,7 +79,7 @@ func (f *docFlags) list(a *app) error {
 		for i, k := range kinds {
 			list[i] = newKindJSON(k)
 		}
-		return writeDocument(a.out, f.output, list)
+		return writeDocument(a.out, f.output.word, list)
 	case "markdown":
 		_, err = io.WriteString(a.out, kindTable(kinds, "kinds/"))
 		return err
@@ -174,7 +174,7 @@ func writeKind(w io.Writer, form choice, k derive.Kind) error {
 			return err
 		}
 	}
-	return writeDocument(w, form, doc)
+	return writeDocument(w, form.word, doc)
 }
 
 // pageWidth is how wide a page for w may be.

@@ -93,7 +93,7 @@ func (f *eventsFlags) run(ctx context.Context, a *app, after *uint64) error {
 		case err != nil:
 			return explained(err)
 		case f.output.document():
-			err = writeItem(a.out, f.output, e)
+			err = writeItem(a.out, f.output.word, e)
 		default:
 			_, err = fmt.Fprintln(a.out, eventText(e, s))
 		}

@@ -182,7 +182,7 @@ func (f *hostsFlags) run(ctx context.Context, a *app, names []string) error {
 		fmt.Fprintln(a.err, visible(all.Incomplete))
 	}
 	if f.output.document() {
-		err = writeDocument(a.out, f.output, all)
+		err = writeDocument(a.out, f.output.word, all)
 	} else {
 		err = writeHosts(a, all, engine.SystemClock{}.Now())
 	}

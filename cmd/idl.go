@@ -463,7 +463,7 @@ func (a *app) sayChanges(changes []idl.Change, form choice) error {
 		for _, c := range changes {
 			out = append(out, map[string]any{"level": c.Level.String(), "path": c.Path, "message": c.Message})
 		}
-		return writeDocument(a.out, form, out)
+		return writeDocument(a.out, form.word, out)
 	}
 	for _, c := range changes {
 		fmt.Fprintln(a.out, visible(fmt.Sprintf("%-10s  %s: %s", c.Level, c.Path, c.Message)))

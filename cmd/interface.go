@@ -87,7 +87,7 @@ func newInterfaceList(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			list := m.list()
 			if output.document() {
-				return writeDocument(a.out, output, list)
+				return writeDocument(a.out, output.word, list)
 			}
 			tw := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 			for _, l := range list {
@@ -215,7 +215,7 @@ func newInterfaceShow(a *app) *cobra.Command {
 				for i := range fs {
 					list = append(list, newFunctionJSON(&fs[i]))
 				}
-				return writeDocument(a.out, output, list)
+				return writeDocument(a.out, output.word, list)
 			}
 			_, err = fmt.Fprint(a.out, visibleLines(functionsText(fs)))
 			return err

@@ -93,7 +93,7 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output choice) 
 	}
 	var err error
 	if output.document() {
-		err = writeDocument(m.app.out, output, verdictsJSON(i, b, verdicts))
+		err = writeDocument(m.app.out, output.word, verdictsJSON(i, b, verdicts))
 	} else {
 		err = m.checkText(verdicts)
 	}

@@ -36,7 +36,7 @@ func (m modules) matrixDocument(names []string, form choice) error {
 		}
 		all = append(all, newMatrixJSON(i, m.app.modules().Backends(module)))
 	}
-	return writeDocument(m.app.out, form, all)
+	return writeDocument(m.app.out, form.word, all)
 }
 
 // newMatrixJSON describes which backend has which function, one row for each function.

@@ -10,16 +10,16 @@ import (
 )
 
 // writeDocument writes a document in the form that was chosen: as JSON, or as YAML with the same keys.
-func writeDocument(w io.Writer, form choice, doc any) error {
-	if form.word == "yaml" {
+func writeDocument(w io.Writer, form string, doc any) error {
+	if form == "yaml" {
 		return writeJSONAsYAML(w, doc)
 	}
 	return writeJSON(w, doc)
 }
 
 // writeItem writes one of several documents that come one after the other: JSON on a line of its own, YAML behind the line that begins a document.
-func writeItem(w io.Writer, form choice, doc any) error {
-	if form.word != "yaml" {
+func writeItem(w io.Writer, form string, doc any) error {
+	if form != "yaml" {
 		return writeJSONLine(w, doc)
 	}
 	if _, err := io.WriteString(w, "---\n"); err != nil {

@@ -121,7 +121,7 @@ func (f *logVerb) run(ctx context.Context, a *app) error {
 		return explained(err)
 	}
 	if f.output.document() {
-		return writeDocument(a.out, f.output, list)
+		return writeDocument(a.out, f.output.word, list)
 	}
 	s := styleOf(f.color, a)
 	for _, e := range list.Events {

@@ -327,7 +327,7 @@ func newModuleList(a *app) *cobra.Command {
 				out = append(out, moduleOut{e.Folder, e.Git, e.Ref, e.Commit, e.Archive, e.SHA256, e.Path, e.Digest, stateWord(f.store.State(&e))})
 			}
 			if output.document() {
-				return writeDocument(a.out, output, out)
+				return writeDocument(a.out, output.word, out)
 			}
 			for i, m := range out {
 				fmt.Fprintf(a.out, "%s  %s  %s\n", f.shown(&f.store.Lock.Modules[i]), m.State, origin(&f.store.Lock.Modules[i]))

@@ -71,7 +71,7 @@ func (f *pauseFlags) run(ctx context.Context, a *app, args []string) error {
 		return unknown(err, req.Resource)
 	}
 	if f.output.document() {
-		return writeDocument(a.out, f.output, done)
+		return writeDocument(a.out, f.output.word, done)
 	}
 	until := " until " + styleOf(choice{}, a).moment(done.Until)
 	if done.Resources != nil {

@@ -140,7 +140,7 @@ func (f *planFlags) run(ctx context.Context, a *app) error {
 		}
 	}
 	if f.output.document() {
-		err = writeDocument(a.out, f.output, planJSON(plan, others))
+		err = writeDocument(a.out, f.output.word, planJSON(plan, others))
 	} else {
 		err = f.write(a, plan, others)
 	}
@@ -267,24 +267,7 @@ func (w *planWriter) change(s *mgmt.Step, c engine.Change) {
 		fmt.Fprintf(w, "  %s\n", w.style.paint(yellow, visible(c.String())))
 	default:
 		fmt.Fprintf(w, "  %s\n", w.style.paint(yellow, visible(c.Field)+": "+lineCounts(from, to)))
-		w.diff(from, to)
-	}
-}
-
-// diff writes a unified diff; control characters are made visible in it.
-// Each line is indented below its change. Colours mark lines that come and lines that go.
-func (w *planWriter) diff(from, to string) {
-	for _, line := range unified(from, to) {
-		text := strings.ReplaceAll(visible(line), "\n", "")
-		switch {
-		case strings.HasPrefix(line, "+"):
-			text = w.style.paint(green, text)
-		case strings.HasPrefix(line, "-"):
-			text = w.style.paint(red, text)
-		case strings.HasPrefix(line, "@@"):
-			text = w.style.dim(text)
-		}
-		w.WriteString("    " + text + "\n")
+		writeDiff(&w.Builder, w.style, from, to)
 	}
 }
 

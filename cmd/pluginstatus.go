@@ -42,7 +42,7 @@ func (f *pluginRemote) status(ctx context.Context, a *app) error {
 		return explained(err)
 	}
 	if f.output.document() {
-		return writeDocument(a.out, f.output, all.Providers)
+		return writeDocument(a.out, f.output.word, all.Providers)
 	}
 	if len(all.Providers) == 0 {
 		_, err := fmt.Fprintln(a.out, "the daemon has no providers")
@@ -98,7 +98,7 @@ broken, is started at once.`,
 				return explained(err)
 			}
 			if f.output.document() {
-				return writeDocument(a.out, f.output, done)
+				return writeDocument(a.out, f.output.word, done)
 			}
 			_, err = fmt.Fprintln(a.out, visible(done.Provider)+" is started anew")
 			return err

@@ -61,7 +61,7 @@ func (a *app) listPlugins(form choice) error {
 		for _, p := range a.set.Plugins().Plugins() {
 			list = append(list, p.Status())
 		}
-		return writeDocument(a.out, form, list)
+		return writeDocument(a.out, form.word, list)
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tVERSION\tKINDS")

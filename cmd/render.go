@@ -66,7 +66,7 @@ func (f *renderFlags) run(ctx context.Context, a *app) error {
 	if f.explained != "" {
 		return f.explain(a, d)
 	}
-	if err := yaml.Render(a.out, d, yaml.Rendering{IsSecret: a.isSecret, Positions: f.positions}); err != nil {
+	if err := yaml.Render(a.out, d, yaml.Rendering{IsSecret: func(d *gapi.Declaration, key string) bool { return a.isSecret(d, key) }, Positions: f.positions}); err != nil {
 		return err
 	}
 	// The faults of the builder count, too: a graph that mgmt run would refuse is no success.

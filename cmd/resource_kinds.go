@@ -50,7 +50,7 @@ func (f *resourceFlags) kinds(a *app) error {
 		return err
 	}
 	if f.output.document() {
-		return writeDocument(a.out, f.output, list)
+		return writeDocument(a.out, f.output.word, list)
 	}
 	width := 0
 	for _, k := range list {

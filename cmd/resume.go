@@ -50,7 +50,7 @@ func (f *resumeFlags) run(ctx context.Context, a *app, args []string) error {
 		return unknown(err, req.Resource)
 	}
 	if f.output.document() {
-		return writeDocument(a.out, f.output, done)
+		return writeDocument(a.out, f.output.word, done)
 	}
 	if done.Resources != nil {
 		if len(done.Resources) == 0 {

@@ -66,7 +66,7 @@ func (f *retryFlags) run(ctx context.Context, a *app, args []string) error {
 		return explained(err)
 	}
 	if f.output.document() {
-		return writeDocument(a.out, f.output, done)
+		return writeDocument(a.out, f.output.word, done)
 	}
 	switch {
 	case len(done.Resources) > 0:

@@ -97,8 +97,8 @@ resources:
 		_ = terminal.Close()
 		for _, out := range []string{<-got, errs.String()} {
 			out = strings.ReplaceAll(out, "\r\n", "\n")
-			if i := strings.IndexFunc(out, isControl); i >= 0 {
-				t.Errorf("%q: %q", args, out[max(0, i-60):min(len(out), i+60)])
+			if visibleLines(out) != out {
+				t.Errorf("%q: %q", args, out)
 			}
 		}
 	}

@@ -226,7 +226,7 @@ func isStarting(err error) bool {
 // write writes the answer as text or as JSON.
 func (f *statusFlags) write(a *app, st *control.Status) error {
 	if f.output.document() {
-		return writeDocument(a.out, f.output, st)
+		return writeDocument(a.out, f.output.word, st)
 	}
 	_, err := a.out.Write([]byte(f.text(st, styleOf(f.color, a), time.Now())))
 	return err
@@ -252,7 +252,7 @@ func (f *statusFlags) follow(ctx context.Context, a *app) error {
 		case tty && f.output.word == "text":
 			_, err = a.out.Write([]byte(redrawn(f.text(st, styleOf(f.color, a), time.Now()), a)))
 		case said != last && f.output.word == "yaml":
-			err = writeItem(a.out, f.output, st)
+			err = writeItem(a.out, f.output.word, st)
 			last = said
 		case said != last:
 			_, err = a.out.Write(buf.Bytes())

@@ -168,7 +168,7 @@ func untested(graph string, root *schema.Node) error {
 // write writes the outcome in the chosen form. With -o json, the coverage is always part of it.
 func (f *testFlags) write(a *app, results []scenario.Result, cover *scenario.Coverage) error {
 	if f.output.document() {
-		return writeDocument(a.out, f.output, testsJSON(results, cover))
+		return writeDocument(a.out, f.output.word, testsJSON(results, cover))
 	}
 	// A test with one difference or many counts once.
 	failed := 0

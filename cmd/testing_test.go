@@ -60,7 +60,12 @@ func TestTestOutput(t *testing.T) {
 		}
 	}
 	out, code := cli(t, "", "test", "b_test.yaml", "sub", "-o", "json", "--junit", "out.xml")
-	var got testsOut
+	var got struct {
+		Tests []struct {
+			OK       bool
+			Failures []struct{ Place string }
+		}
+	}
 	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitFailed || len(got.Tests) != 2 || got.Tests[0].OK || !got.Tests[1].OK ||
 		got.Tests[0].Failures[0].Place != "b_test.yaml:2:46" {
 		t.Errorf("code %d, %v: %s", code, err, out)

@@ -91,7 +91,7 @@ func newVersion(a *app) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			v := currentVersion()
 			if output.document() {
-				return writeDocument(a.out, output, v)
+				return writeDocument(a.out, output.word, v)
 			}
 			_, err := fmt.Fprintln(a.out, a.program(), v)
 			return err

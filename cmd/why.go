@@ -118,7 +118,7 @@ func (f *whyFlags) run(ctx context.Context, a *app, resource string) error {
 			if i > 0 && f.output.word == "yaml" {
 				fmt.Fprintln(a.out, "---")
 			}
-			if err := writeDocument(a.out, f.output, why); err != nil {
+			if err := writeDocument(a.out, f.output.word, why); err != nil {
 				return err
 			}
 			continue
@@ -208,8 +208,8 @@ func (w *whyWriter) change(depth int, c *control.Change) {
 	if !ok {
 		return
 	}
-	diff := &planWriter{style: w.style}
-	diff.diff(from, to)
+	var diff strings.Builder
+	writeDiff(&diff, w.style, from, to)
 	for line := range strings.Lines(diff.String()) {
 		w.WriteString(strings.Repeat("  ", depth) + line)
 	}
