@@ -13,7 +13,7 @@ import (
 // Verdict is what became of one graph.
 type Verdict struct {
 	Generation int                // of the graph that is in effect now; 0 for none
-	Swap       Swap               // the changes, where this graph took effect; else zero
+	Swap       reactor.Swap       // the changes, where this graph took effect; else zero
 	Warnings   schema.Diagnostics // the findings about a graph that took effect
 	Refused    error              // why this graph is not in effect; nil where it is
 }

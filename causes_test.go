@@ -144,7 +144,7 @@ const (
 )
 
 // causes writes each cause of a run behind its class.
-func causes(r *mgmt.Run) (list []string) {
+func causes(r *reactor.Run) (list []string) {
 	for _, c := range r.Triggers {
 		text := r.Class.String() + ": " + string(c.Cause)
 		switch {
@@ -301,12 +301,12 @@ func (h *history) restart() {
 // startEngine starts an engine with a first graph.
 func startEngine(ctx context.Context, dir string, g *gapi.Declared, tell func(told)) (*mgmt.Engine, error) {
 	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), Flapping: &reactor.Flapping{}, Observer: mgmt.Observer{
-		Ran: func(r mgmt.Run) {
+		Ran: func(r reactor.Run) {
 			if r.Changed || r.Err != nil {
 				tell(told{Resource: r.Resource, Causes: causes(&r), Text: fmt.Sprint(r.Changes, r.Err)})
 			}
 		},
-		Converged: func(yes bool, _ mgmt.Counts) { tell(told{Rests: yes}) },
+		Converged: func(yes bool, _ reactor.Counts) { tell(told{Rests: yes}) },
 	}})
 	if err == nil {
 		err = e.Start(ctx, nil)

@@ -47,7 +47,7 @@ type offer struct {
 }
 
 // waits reports whether something is left to accept beside a graph that takes effect. Another change may have removed it all.
-func (of *offer) waits(w Swap) bool {
+func (of *offer) waits(w reactor.Swap) bool {
 	for _, l := range w.Leaving {
 		delete(of.rest, l.Resource)
 	}

@@ -56,7 +56,7 @@ func writing(t *testing.T, o mgmt.Options) (e *mgmt.Engine, ctx context.Context,
 	}
 	swaps := make(chan string, 100)
 	o.Registry, o.NoAutoGroup = reg, true
-	o.Observer = o.Observer.With(mgmt.Observer{Swapped: func(s mgmt.Swap) { swaps <- fmt.Sprint(s.Added, s.Changed, s.Removed) }})
+	o.Observer = o.Observer.With(mgmt.Observer{Swapped: func(s reactor.Swap) { swaps <- fmt.Sprint(s.Added, s.Changed, s.Removed) }})
 	e, ctx = applied(t, o)
 	if _, err := e.Apply(ctx, noops(3)); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func resume(ctx context.Context, t *testing.T, e *mgmt.Engine) {
 // TestFindingM1ChangesHeld: removals that are held wait while other changes go on, are told once, and go with Resume.
 func TestFindingM1ChangesHeld(t *testing.T) {
 	waits := make(chan bool, 10)
-	e, ctx, c, swapped, stop, d := holding(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) { waits <- s.Held != nil }}})
+	e, ctx, c, swapped, stop, d := holding(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s reactor.Swap) { waits <- s.Held != nil }}})
 	close(d.gate)
 	c.Put(single("b", 1))
 	if s := swapped(); s != "1 0 0" {
@@ -225,7 +225,7 @@ func TestFindingM1ChangesHeld(t *testing.T) {
 // TestFindingM1ChangesGone: removals that are held wait no longer when other changes have made them.
 func TestFindingM1ChangesGone(t *testing.T) {
 	waits := make(chan bool, 10)
-	e, ctx, _, swapped, stop, d := holding(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) { waits <- s.Held != nil }}})
+	e, ctx, _, swapped, stop, d := holding(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s reactor.Swap) { waits <- s.Held != nil }}})
 	close(d.gate)
 	for _, id := range []string{"noop[n0]", "noop[n1]"} {
 		if err := e.Delete(ctx, id); err != nil {
@@ -468,8 +468,8 @@ func TestFindingM1ChangesOfOthers(t *testing.T) {
 
 // TestFindingM1ChangesOfNothing: a removal of what is not there is no change of the graph.
 func TestFindingM1ChangesOfNothing(t *testing.T) {
-	swaps := make(chan mgmt.Swap, 10)
-	e, ctx := applied(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) { swaps <- s }}})
+	swaps := make(chan reactor.Swap, 10)
+	e, ctx := applied(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s reactor.Swap) { swaps <- s }}})
 	c := e.Changes()
 	c.Delete("noop[none]")
 	stop := begins(ctx, c)
@@ -488,8 +488,8 @@ func TestFindingM1ChangesByName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	swaps := make(chan mgmt.Swap, 10)
-	e, ctx := applied(t, mgmt.Options{Registry: reg, Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) { swaps <- s }}})
+	swaps := make(chan reactor.Swap, 10)
+	e, ctx := applied(t, mgmt.Options{Registry: reg, Observer: mgmt.Observer{Swapped: func(s reactor.Swap) { swaps <- s }}})
 	c := e.Changes()
 	for _, on := range []string{"", "one", "two", "three"} {
 		c.Put(static.Declare("aimed", "x", &aimed{On: on}))

@@ -73,12 +73,12 @@ func TestConfigSharesNothing(t *testing.T) {
 
 // TestConfigNeverChanges: what a caller does to its slices and structs afterwards does not reach an engine.
 func TestConfigNeverChanges(t *testing.T) {
-	roles, flapping := []string{"web"}, &mgmt.Flapping{}
+	roles, flapping := []string{"web"}, &reactor.Flapping{}
 	c := configOf(t, mgmt.Options{Roles: roles, Flapping: flapping, Program: "p"})
 	roles[0], *flapping = "db", reactor.DefaultFlapping()
 	got := c.Options()
 	got.Roles[0], got.Program = "mail", "q"
-	if again := c.Options(); again.Roles[0] != "web" || again.Program != "p" || *again.Flapping != (mgmt.Flapping{}) {
+	if again := c.Options(); again.Roles[0] != "web" || again.Program != "p" || *again.Flapping != (reactor.Flapping{}) {
 		t.Errorf("the options are %v, %q, %v", again.Roles, again.Program, again.Flapping)
 	}
 }
@@ -135,7 +135,7 @@ func TestConfigRefuses(t *testing.T) {
 	for want, o := range map[string]mgmt.Options{
 		"Parallel and Sema must not be negative": {Sema: -1},
 		"times must not be negative":             {MaxRuntime: -1},
-		"flapping":                               {Flapping: &mgmt.Flapping{Times: -1}},
+		"flapping":                               {Flapping: &reactor.Flapping{Times: -1}},
 	} {
 		if c, err := mgmt.NewConfig(o); err == nil || c != nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

@@ -51,12 +51,12 @@ type Engine struct {
 	grace  time.Duration // see timeGrace
 	report Report
 
-	statuses []Status // of Plan, by vertex of the graph in effect, at the end
+	statuses []reactor.Status // of Plan, by vertex of the graph in effect, at the end
 }
 
 // Report is how things stood when Run ended, by the states at rest; see Rest.
 type Report struct {
-	Counts    Counts
+	Counts    reactor.Counts
 	Converged bool     // the graph had converged
 	Early     bool     // it had never converged
 	Cut       []string // resources whose change was cut off by the end; they count as failed
@@ -65,8 +65,8 @@ type Report struct {
 // ExitCode returns the code of a process that reports this; see Rest.Code.
 func (r Report) ExitCode() int { return r.rest().Code() }
 
-func (r Report) rest() Rest {
-	return Rest{Counts: r.Counts, Converged: r.Converged, Early: r.Early}
+func (r Report) rest() reactor.Rest {
+	return reactor.Rest{Counts: r.Counts, Converged: r.Converged, Early: r.Early}
 }
 
 // MaxRuntimeError is the error of Run when it took longer than it might.
@@ -210,8 +210,8 @@ func (e *Engine) running(ctx context.Context) (*reactor.Reactor, error) {
 // Status returns the state of one vertex while Run is going on. For a member of an automatic group it
 // is that of the group: Status.Resource is the resource that runs it, and Status.Member the
 // member. The error is a *reactor.UnknownResourceError if the graph has no such resource.
-func (e *Engine) Status(ctx context.Context, resource string) (Status, error) {
-	return owned(ctx, e, resource, func(r *reactor.Reactor, id string) (Status, error) {
+func (e *Engine) Status(ctx context.Context, resource string) (reactor.Status, error) {
+	return owned(ctx, e, resource, func(r *reactor.Reactor, id string) (reactor.Status, error) {
 		st, err := r.Status(ctx, id)
 		if id != resource {
 			st.Member = resource
@@ -257,7 +257,7 @@ func (e *Engine) Group(ctx context.Context, resource string) (owner string, memb
 func (e *Engine) owner(resource string) string { return e.session.graphs.Parts().Owner(resource) }
 
 // Statuses returns the state of every vertex while Run is going on.
-func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
+func (e *Engine) Statuses(ctx context.Context) ([]reactor.Status, error) {
 	r, err := e.running(ctx)
 	if err != nil {
 		return nil, err
@@ -266,7 +266,7 @@ func (e *Engine) Statuses(ctx context.Context) ([]Status, error) {
 }
 
 // Ongoing returns the runs that have been going on for a while, at least for that long, the oldest first, while Run is going on.
-func (e *Engine) Ongoing(ctx context.Context, least time.Duration) ([]Ongoing, error) {
+func (e *Engine) Ongoing(ctx context.Context, least time.Duration) ([]reactor.Ongoing, error) {
 	r, err := e.running(ctx)
 	if err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func (e *Engine) Realizing(ctx context.Context) ([]string, error) {
 
 // AbsentPauses returns the pauses of resources that are not in the graph, while Run is
 // going on.
-func (e *Engine) AbsentPauses(ctx context.Context) ([]Pause, error) {
+func (e *Engine) AbsentPauses(ctx context.Context) ([]reactor.Pause, error) {
 	r, err := e.running(ctx)
 	if err != nil {
 		return nil, err
@@ -297,7 +297,7 @@ func (e *Engine) AbsentPauses(ctx context.Context) ([]Pause, error) {
 // Pause leaves resources, or with an empty name everything, alone for a while; all of them at one moment, or with an error none;
 // see reactor.Reactor.Pause. A member of an automatic group pauses the whole group: Group says which. Callable
 // while Run is going on.
-func (e *Engine) Pause(ctx context.Context, pauses ...Pause) error {
+func (e *Engine) Pause(ctx context.Context, pauses ...reactor.Pause) error {
 	r, err := e.running(ctx)
 	if err != nil {
 		return err
@@ -396,20 +396,20 @@ func (e *Engine) Dump(ctx context.Context) (string, error) {
 }
 
 // Rest returns how the graph stands by the states at rest, while Run is going on.
-func (e *Engine) Rest(ctx context.Context) (Rest, error) {
+func (e *Engine) Rest(ctx context.Context) (reactor.Rest, error) {
 	r, err := e.running(ctx)
 	if err != nil {
-		return Rest{}, err
+		return reactor.Rest{}, err
 	}
 	return r.Rest(ctx)
 }
 
 // Stand returns the state of every vertex and how the graph stands, both of one moment,
 // while Run is going on.
-func (e *Engine) Stand(ctx context.Context) ([]Status, Rest, error) {
+func (e *Engine) Stand(ctx context.Context) ([]reactor.Status, reactor.Rest, error) {
 	r, err := e.running(ctx)
 	if err != nil {
-		return nil, Rest{}, err
+		return nil, reactor.Rest{}, err
 	}
 	return r.Stand(ctx)
 }
@@ -425,10 +425,10 @@ func (e *Engine) Works(ctx context.Context, sleepers []context.Context) (bool, e
 }
 
 // Counts returns the number of vertices by state at rest while Run is going on.
-func (e *Engine) Counts(ctx context.Context) (Counts, error) {
+func (e *Engine) Counts(ctx context.Context) (reactor.Counts, error) {
 	r, err := e.running(ctx)
 	if err != nil {
-		return Counts{}, err
+		return reactor.Counts{}, err
 	}
 	return r.Counts(ctx)
 }
@@ -495,15 +495,6 @@ func (e *Engine) History() *journal.History {
 	<-e.ready
 	return e.history
 }
-
-// Remembered returns a copy of the memory of the runs with a state folder, of a
-// running one too. It alters nothing. The error says why that can't be read.
-func Remembered(stateDir string) (engine.Store, error) { return statedir.Remembered(stateDir) }
-
-// HistoryIn returns a copy of the history that the runs with a state folder have kept, to be
-// asked by Query only. It alters nothing, and works whether one of them goes on or not. The
-// error is fs.ErrNotExist where there is none, or says why it can't be read.
-func HistoryIn(stateDir string) (*journal.History, error) { return statedir.HistoryIn(stateDir) }
 
 // registry returns the kinds of the next graph.
 func (e *Engine) registry() *engine.Registry { return e.kinds.Load() }

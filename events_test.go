@@ -63,7 +63,7 @@ func callAll(ctx context.Context, e *mgmt.Engine) error {
 	_, _, err3 := e.Stand(ctx)
 	_, err4 := e.Dump(ctx)
 	_, err5 := e.Retry(ctx)
-	err6 := e.SetLimits(ctx, mgmt.Limits{})
+	err6 := e.SetLimits(ctx, reactor.Limits{})
 	return errors.Join(err1, err2, err3, err4, err5, err6)
 }
 
@@ -86,7 +86,7 @@ func TestFindingG3EventsReaderCalls(t *testing.T) {
 		}
 		switch ev.Kind {
 		case mgmt.EventConverged:
-			if err := e.Pause(ctx, mgmt.Pause{Resource: "noop[n1]", Reason: "a test"}); err != nil && ctx.Err() == nil {
+			if err := e.Pause(ctx, reactor.Pause{Resource: "noop[n1]", Reason: "a test"}); err != nil && ctx.Err() == nil {
 				t.Fatal(err)
 			}
 		case mgmt.EventPaused:
@@ -188,19 +188,19 @@ func TestFindingG3ObserverCalls(t *testing.T) {
 	}
 	refused, resumed := make(chan struct{}, 1), make(chan struct{}, 1)
 	e = engineOf(t, mgmt.Options{Observer: mgmt.Observer{
-		Swapped: func(mgmt.Swap) { call("swapped") },
-		Ran:     func(mgmt.Run) { call("ran") },
+		Swapped: func(reactor.Swap) { call("swapped") },
+		Ran:     func(reactor.Run) { call("ran") },
 		Loaded:  func(func() *engine.Graph) { call("loaded") },
 		Refused: func(error) { call("refused"); refused <- struct{}{} },
-		Converged: func(yes bool, _ mgmt.Counts) {
+		Converged: func(yes bool, _ reactor.Counts) {
 			call("converged")
 			if yes && called["paused"] == 0 {
-				if err := e.Pause(ctx, mgmt.Pause{Resource: "noop[n0]"}); err != nil {
+				if err := e.Pause(ctx, reactor.Pause{Resource: "noop[n0]"}); err != nil {
 					t.Error(err)
 				}
 			}
 		},
-		Paused: func(p mgmt.Pause, on bool) {
+		Paused: func(p reactor.Pause, on bool) {
 			call("paused")
 			if on {
 				_ = e.Resume(ctx, p.Resource)
@@ -236,7 +236,7 @@ func TestObserverThatWaits(t *testing.T) {
 	free := make(chan struct{})
 	var runs []uint64
 	e := engineOf(t, mgmt.Options{Observer: mgmt.Observer{
-		Ran:    func(r mgmt.Run) { <-free; runs = append(runs, r.ID) },
+		Ran:    func(r reactor.Run) { <-free; runs = append(runs, r.ID) },
 		Missed: func(n int) { t.Errorf("%d events were missed", n) },
 	}})
 	end := inBackground(t, e, static.New(noops(n)))

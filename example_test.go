@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/metrics"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	_ "github.com/reactivegraph/mgmt/resources/all"
@@ -32,11 +33,11 @@ func ExampleOptions_control() {
 	met := metrics.New(metrics.Options{})
 	e, err := mgmt.New(mgmt.Options{
 		Observer: mgmt.Observer{
-			Swapped:   func(s mgmt.Swap) { rec.Swapped(s); met.Swapped(s) },
-			Ran:       func(r mgmt.Run) { rec.Ran(r); met.Ran(r) },
-			Converged: func(yes bool, c mgmt.Counts) { rec.Converged(yes, c); met.Converged(yes, c) },
-			Paused:    func(p mgmt.Pause, on bool) { rec.Paused(p, on); met.Paused(p, on) },
-			Held:      func(res string, h *mgmt.Held) { rec.Held(res, h); met.Held(res, h) },
+			Swapped:   func(s reactor.Swap) { rec.Swapped(s); met.Swapped(s) },
+			Ran:       func(r reactor.Run) { rec.Ran(r); met.Ran(r) },
+			Converged: func(yes bool, c reactor.Counts) { rec.Converged(yes, c); met.Converged(yes, c) },
+			Paused:    func(p reactor.Pause, on bool) { rec.Paused(p, on); met.Paused(p, on) },
+			Held:      func(res string, h *reactor.Held) { rec.Held(res, h); met.Held(res, h) },
 			Loaded:    rec.Loaded,
 			Refused:   func(err error) { rec.Refused(err); met.Refused(err) },
 		},

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -85,7 +86,7 @@ func TestFindingR8LinesInOrder(t *testing.T) {
 	}
 	log := &noted{}
 	o := mgmt.Options{Registry: reg, Logger: slog.New(log), ConvergedExit: true, ConvergedTimeout: time.Millisecond}
-	o.Observer.Ran = func(r mgmt.Run) {
+	o.Observer.Ran = func(r reactor.Run) {
 		if r.Resource == "speaks[above]" && r.Changed {
 			<-said // the resource below has run by now
 		}
@@ -147,7 +148,7 @@ func TestFindingR8ManyLines(t *testing.T) {
 	o := mgmt.Options{Registry: reg, Logger: slog.New(log), ConvergedExit: true, ConvergedTimeout: time.Millisecond}
 	var early bool
 	var missed int
-	o.Observer.Ran = func(r mgmt.Run) {
+	o.Observer.Ran = func(r reactor.Run) {
 		if r.Resource == "speaks[above]" && r.Changed {
 			<-said
 			early = log.has("last line")

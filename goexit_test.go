@@ -263,7 +263,7 @@ func TestFindingM2GoexitOfAFrontend(t *testing.T) {
 // TestFindingM2GoexitOfAnObserver: an Observer that ends its goroutine, as t.Fatal does, is told nothing more, and the engine goes on.
 func TestFindingM2GoexitOfAnObserver(t *testing.T) {
 	told := make(chan bool, 1)
-	e, ctx := applied(t, mgmt.Options{Observer: mgmt.Observer{Ran: func(mgmt.Run) {
+	e, ctx := applied(t, mgmt.Options{Observer: mgmt.Observer{Ran: func(reactor.Run) {
 		told <- true // a second time it would hang
 		runtime.Goexit()
 	}}})

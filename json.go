@@ -1,10 +1,14 @@
 package mgmt
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/reactivegraph/mgmt/engine/reactor"
+)
 
 // MarshalJSON writes the fields of the run and those of the step, with Err as its text; it is left out where it is nil.
 func (s Step) MarshalJSON() ([]byte, error) {
-	type run Run // without its MarshalJSON, which would leave the other fields out
+	type run reactor.Run // without its MarshalJSON, which would leave the other fields out
 	return json.Marshal(struct {
 		run
 		Err       string `json:",omitempty"`

@@ -93,7 +93,7 @@ func TestFindingM3BeforeRun(t *testing.T) {
 		"Counts":   func() error { _, err := e.Counts(ctx); return err },
 		"Rest":     func() error { _, err := e.Rest(ctx); return err },
 		"Group":    func() error { _, _, err := e.Group(ctx, "noop[a]"); return err },
-		"Pause":    func() error { return e.Pause(ctx, mgmt.Pause{Resource: "noop[a]"}) },
+		"Pause":    func() error { return e.Pause(ctx, reactor.Pause{Resource: "noop[a]"}) },
 		"Resume":   func() error { return e.Resume(ctx, "") },
 		"Apply":    func() error { _, err := e.Apply(ctx, noops(1)); return err },
 		"Upsert":   func() error { return e.Upsert(ctx, noops(1)) },
@@ -145,17 +145,17 @@ func isAbandoned(err error) bool {
 
 // TestFindingM6JSON: what an embedder logs as JSON has words for states, and texts for errors.
 func TestFindingM6JSON(t *testing.T) {
-	var c mgmt.Counts
+	var c reactor.Counts
 	c[engine.StateOK], c[engine.StateFailed] = 8999, 1
 	why := errors.New("no such <place>")
-	run := mgmt.Run{Resource: "noop[a]", State: engine.StateFailed, Err: why}
+	run := reactor.Run{Resource: "noop[a]", State: engine.StateFailed, Err: why}
 	has := map[string]any{
 		`{"failed":1,"ok":8999}`:                c,
-		`{}`:                                    mgmt.Counts{},
+		`{}`:                                    reactor.Counts{},
 		`"Counts":{"failed":1,"ok":8999}`:       mgmt.Report{Counts: c},
-		`"Converged":true`:                      mgmt.Rest{Counts: c, Converged: true},
-		`"State":"failed"`:                      mgmt.Status{State: engine.StateFailed, Err: why},
-		`"Err":"no such \u003cplace\u003e"`:     mgmt.Status{Err: why},
+		`"Converged":true`:                      reactor.Rest{Counts: c, Converged: true},
+		`"State":"failed"`:                      reactor.Status{State: engine.StateFailed, Err: why},
+		`"Err":"no such \u003cplace\u003e"`:     reactor.Status{Err: why},
 		`"Err":"no such \u003cplace\u003e",`:    mgmt.Step{Run: run, Because: []string{"noop[b]"}},
 		`"Because":["noop[b]"]`:                 mgmt.Step{Run: run, Because: []string{"noop[b]"}},
 		`"Kind":"ran"`:                          mgmt.Event{Kind: mgmt.EventRan, Run: run},
@@ -167,13 +167,13 @@ func TestFindingM6JSON(t *testing.T) {
 			t.Errorf("%T: %s, %v; want %s", x, got, err, want)
 		}
 	}
-	for _, x := range []any{mgmt.Status{}, mgmt.Run{}, mgmt.Step{}, mgmt.Event{Graph: func() *engine.Graph { return nil }}, mgmt.Verdict{}} {
+	for _, x := range []any{reactor.Status{}, reactor.Run{}, mgmt.Step{}, mgmt.Event{Graph: func() *engine.Graph { return nil }}, mgmt.Verdict{}} {
 		got, err := json.Marshal(x)
 		if err != nil || strings.Contains(string(got), `"Err":`) || strings.Contains(string(got), `"Refused":`) || strings.Contains(string(got), `"Graph":`) {
 			t.Errorf("%T without an error: %s, %v", x, got, err)
 		}
 	}
-	var back mgmt.Counts
+	var back reactor.Counts
 	if err := json.Unmarshal([]byte(`{"failed":1,"ok":8999,"in a newer version":3}`), &back); err != nil || back != c {
 		t.Errorf("read back: %v, %v", back, err)
 	}
@@ -188,7 +188,7 @@ func TestFindingM7Patch(t *testing.T) {
 	path := filepath.Join(dir, "f")
 	var mu sync.Mutex
 	var swaps []string
-	e, ctx := applied(t, mgmt.Options{MaxRemovals: reactor.Removals{Most: 1}, Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) {
+	e, ctx := applied(t, mgmt.Options{MaxRemovals: reactor.Removals{Most: 1}, Observer: mgmt.Observer{Swapped: func(s reactor.Swap) {
 		mu.Lock()
 		defer mu.Unlock()
 		swaps = append(swaps, fmt.Sprint(s.Kept, s.Added, s.Changed, s.Removed))

@@ -43,7 +43,7 @@ func TestFindingG6MembersOfGroups(t *testing.T) {
 		if err != nil || st.Resource != owner || (st.Member == m) == (m == owner) {
 			t.Errorf("the state of %s is %+v, %v", m, st, err)
 		}
-		if err := e.Pause(ctx, mgmt.Pause{Resource: m, Reason: "of " + m}); err != nil {
+		if err := e.Pause(ctx, reactor.Pause{Resource: m, Reason: "of " + m}); err != nil {
 			t.Error(err)
 		}
 		if st, err := e.Status(ctx, owner); err != nil || st.Pause == nil || st.Pause.Reason != "of "+m || st.Pause.Resource != owner {
@@ -63,7 +63,7 @@ func TestFindingG6MembersOfGroups(t *testing.T) {
 		t.Errorf("the group of a single resource is %s of %v, %v", owner, members, err)
 	}
 	_, err1 := e.Status(ctx, "noop[n9]")
-	err2 := e.Pause(ctx, mgmt.Pause{Resource: "noop[n9]"})
+	err2 := e.Pause(ctx, reactor.Pause{Resource: "noop[n9]"})
 	_, _, err3 := e.Group(ctx, "noop[n9]")
 	for _, err := range []error{err1, err2, err3} {
 		if u, ok := errors.AsType[*reactor.UnknownResourceError](err); !ok || u.Resource != "noop[n9]" {

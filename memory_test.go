@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -47,9 +48,9 @@ func TestMemoryIsFlat(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 	defer cancel()
-	var seen mgmt.Counts
+	var seen reactor.Counts
 	e, err := mgmt.New(mgmt.Options{ConvergedTimeout: time.Millisecond, Observer: mgmt.Observer{
-		Converged: func(is bool, c mgmt.Counts) {
+		Converged: func(is bool, c reactor.Counts) {
 			if seen = c; !is {
 				return
 			}
@@ -94,7 +95,7 @@ func filesSaying(dir string, n, what int) *gapi.Declared {
 func TestColdFileAllocates(t *testing.T) {
 	const files, most = 1000, 70
 	converged := make(chan struct{}, 1)
-	e, err := mgmt.New(mgmt.Options{Observer: mgmt.Observer{Converged: func(is bool, c mgmt.Counts) {
+	e, err := mgmt.New(mgmt.Options{Observer: mgmt.Observer{Converged: func(is bool, c reactor.Counts) {
 		if is && c[engine.StateOK] == files {
 			select {
 			case converged <- struct{}{}:

@@ -43,6 +43,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/lend"
+	"github.com/reactivegraph/mgmt/engine/look"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -110,7 +112,7 @@ func (c *Config) Start(ctx context.Context, f gapi.Frontend) (*Engine, error) {
 }
 
 // Set makes single things as they are declared, and returns when that is done; see Engine.Set.
-func (c *Config) Set(ctx context.Context, targets ...Target) (Outcome, error) {
+func (c *Config) Set(ctx context.Context, targets ...look.Target) (Outcome, error) {
 	return c.Engine().Set(ctx, targets...)
 }
 
@@ -133,7 +135,7 @@ func (o *Options) check() error {
 	if _, err := lend.Parse(o.Accept); err != nil {
 		return fmt.Errorf("the option Accept: %w", err)
 	}
-	return errors.Join(o.MaxChanges.Validate(), cmp.Or(o.Flapping, new(Flapping{})).Validate(), cmp.Or(o.Storm, new(Storm{})).Validate())
+	return errors.Join(o.MaxChanges.Validate(), cmp.Or(o.Flapping, new(reactor.Flapping{})).Validate(), cmp.Or(o.Storm, new(reactor.Storm{})).Validate())
 }
 
 // clone returns a copy that shares no memory with o that a caller may write to.

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/native"
@@ -21,7 +22,7 @@ import (
 // manyObjects is an engine that runs many objects.
 type manyObjects struct {
 	nb   *model.NB
-	swap chan mgmt.Swap
+	swap chan reactor.Swap
 	cold time.Duration // from Run to the first graph
 	stop func()
 
@@ -109,12 +110,12 @@ func runMany(tb testing.TB, n int) *manyObjects {
 	tb.Helper()
 	w := worldmem.New()
 	storeObjects(tb, w, n)
-	m := &manyObjects{swap: make(chan mgmt.Swap, 100)}
+	m := &manyObjects{swap: make(chan reactor.Swap, 100)}
 	rested := make(chan bool, 1)
 	e, err := mgmt.New(mgmt.Options{Hostname: "h1", World: mgmt.Share(w), Observer: mgmt.Observer{
-		Swapped: func(s mgmt.Swap) { m.swap <- s },
+		Swapped: func(s reactor.Swap) { m.swap <- s },
 		Refused: func(err error) { tb.Log(err) },
-		Converged: func(yes bool, c mgmt.Counts) {
+		Converged: func(yes bool, c reactor.Counts) {
 			if yes && c[engine.StateOK] == n {
 				select {
 				case rested <- true:

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/merge"
@@ -104,7 +105,7 @@ func (s *teller) States(ctx context.Context) (list []native.State, err error) {
 	return list, err
 }
 
-func stateOf(st mgmt.Status) native.State {
+func stateOf(st reactor.Status) native.State {
 	s := native.State{Resource: st.Resource, State: st.State.String(), BlockedBy: st.BlockedBy, Changed: st.Changed}
 	if st.Err != nil {
 		s.Error = st.Err.Error()

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/stream"
 )
@@ -15,12 +16,12 @@ import (
 type Event struct {
 	Kind EventKind
 
-	Swap      Swap                 // EventSwapped
-	Run       Run                  // EventRan
-	Counts    Counts               // EventConverged, EventStirred: vertices by state
-	Pause     Pause                // EventPaused, EventResumed
+	Swap      reactor.Swap         // EventSwapped
+	Run       reactor.Run          // EventRan
+	Counts    reactor.Counts       // EventConverged, EventStirred: vertices by state
+	Pause     reactor.Pause        // EventPaused, EventResumed
 	Resource  string               // EventHeld, EventReleased: kind[name]
-	Held      *Held                // EventHeld: by which safety limit, and why
+	Held      *reactor.Held        // EventHeld: by which safety limit, and why
 	Resources []string             // EventStopping: kind[name] of each, sorted
 	Graph     func() *engine.Graph // EventLoaded: see Observer.Loaded
 	Err       error                // EventRefused: schema.Diagnostics where the graph is wrong, *reactor.RemovalsError where it is held
@@ -111,17 +112,17 @@ func (e *Engine) tell(what Event) { e.stream.Tell(uint8(what.Kind), what) }
 // resources to end. Run returns after the Observer has been told of everything.
 type Observer struct {
 	// Swapped: another graph is in effect.
-	Swapped func(Swap)
+	Swapped func(reactor.Swap)
 	// Ran: a CheckApply has ended, or a vertex has failed without one.
-	Ran func(Run)
+	Ran func(reactor.Run)
 	// Converged: the graph has come to rest (true), or something happens in it again (false).
-	Converged func(bool, Counts)
+	Converged func(bool, reactor.Counts)
 	// Stopping: Run was told to end a second ago, and waits for methods of these resources.
 	Stopping func(resources []string)
 	// Paused: an operator's pause has begun (true) or ended (false).
-	Paused func(Pause, bool)
+	Paused func(reactor.Pause, bool)
 	// Held: a safety limit holds a resource; with nil, it no longer does.
-	Held func(resource string, h *Held)
+	Held func(resource string, h *reactor.Held)
 	// Loaded: a graph, or a part of one, has taken effect. The function returns the graph that is in effect then, at the cost of the
 	// whole after a part; by the time of the call, it may be that of a later part. The graph must not be altered. Its resources are
 	// the running ones. For kept vertices (Swap.Kept counts them) they may be equal

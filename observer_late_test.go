@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -89,7 +90,7 @@ func TestFindingG3LateObserverChangesTheGraph(t *testing.T) {
 				done <- change(ctx, e)
 			})
 			e = engineOf(t, mgmt.Options{Observer: mgmt.Observer{
-				Ran:    func(mgmt.Run) { changes() },
+				Ran:    func(reactor.Run) { changes() },
 				Missed: func(n int) { t.Errorf("%d events were missed", n) },
 			}})
 			end := inBackground(t, e, nil)

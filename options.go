@@ -14,47 +14,6 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/sharing"
 )
 
-// These reports come with events and answers. Package reactor documents their fields.
-type (
-	// Run is one CheckApply that has ended: its Resource, State, Changes, Err, and what asked for it. See reactor.Run.
-	Run = reactor.Run
-	// Ongoing is a CheckApply that is going on: its Resource, For how long, and the newest Line of its command. See reactor.Ongoing.
-	Ongoing = reactor.Ongoing
-	// Swap is a graph that took effect: how many vertices it has Added, Changed, Removed and Kept. See reactor.Swap.
-	Swap = reactor.Swap
-	// Status is the state of one vertex at this moment: State, Err, BlockedBy, RetryIn and more. See reactor.Status.
-	Status = reactor.Status
-	// Counts has the number of vertices in each state, as in c[engine.StateFailed].
-	Counts = reactor.Counts
-	// Rest is how a whole graph stands: Counts, Converged, and the exit code of that by Code. See reactor.Rest.
-	Rest = reactor.Rest
-)
-
-// These limits are set by Options and SetLimits, or tell of them. Their zero values set no bound.
-type (
-	// Noop says what a graph may alter: NoopOff, NoopDefault or NoopAll.
-	Noop = reactor.Noop
-	// Budget bounds changes: Most, or Share of the graph, Within a time. See reactor.Budget.
-	Budget = reactor.Budget
-	// Flapping says when a resource counts as corrected again and again: Times Within a time. See reactor.Flapping.
-	Flapping = reactor.Flapping
-	// Storm says when a resource runs too often, and is slowed: Runs Within a time. See reactor.Storm.
-	Storm = reactor.Storm
-	// Pause leaves a Resource alone, Until a moment, for a Reason; see Engine.Pause and reactor.Pause.
-	Pause = reactor.Pause
-	// Held says which Limit keeps a vertex from being altered, for which Reason, and For how long. See reactor.Held.
-	Held = reactor.Held
-	// Limits are the bounds that Engine.SetLimits alters while Run is going on. See reactor.Limits.
-	Limits = reactor.Limits
-)
-
-// The policies of noop.
-const (
-	NoopOff     = reactor.NoopOff     // the metaparameter noop of each resource decides; without it, the resource is made as declared
-	NoopDefault = reactor.NoopDefault // the metaparameter noop of each resource decides; without it, nothing is altered
-	NoopAll     = reactor.NoopAll     // nothing is altered, whatever the metaparameters say
-)
-
 // StateFolder is a folder for state, with the code that keeps its journal. A program that names none does not link that code.
 type StateFolder = statedir.Folder
 
@@ -107,7 +66,7 @@ type Options struct {
 	Debug  bool
 	Stdin  io.Reader // a frontend reads it as "-"
 
-	Noop     Noop
+	Noop     reactor.Noop
 	Parallel int  // CheckApply at once; when 0, 8 for each core, and at least 128 of kinds whose runs take a few microseconds
 	Sema     int  // at most so many CheckApply at once, of all resources together; 0 for no limit
 	NoWatch  bool // do not follow the frontend's input
@@ -125,9 +84,9 @@ type Options struct {
 	// ConvergedExit or NoopAll, the first graph is taken as it is.
 	Input string
 
-	MaxChanges Budget    // how much may be altered before the engine holds and waits for Resume; zero means without bound
-	Storm      *Storm    // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
-	Flapping   *Flapping // when a resource counts as flapping and is left alone for a while; reactor.DefaultFlapping when nil
+	MaxChanges reactor.Budget    // how much may be altered before the engine holds and waits for Resume; zero means without bound
+	Storm      *reactor.Storm    // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
+	Flapping   *reactor.Flapping // when a resource counts as flapping and is left alone for a while; reactor.DefaultFlapping when nil
 
 	// Heartbeat, when not nil, is called every HeartbeatEvery (a second when 0) by the loop
 	// that schedules, as long as it is alive. It must return soon.

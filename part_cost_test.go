@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -124,7 +125,7 @@ func TestFindingG11PartCosts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			cost := func(n int) (least uint64) {
-				e, err := mgmt.New(mgmt.Options{Noop: mgmt.NoopAll, Host: enginetest.NewHost()})
+				e, err := mgmt.New(mgmt.Options{Noop: reactor.NoopAll, Host: enginetest.NewHost()})
 				if err != nil {
 					t.Fatal(err)
 				}

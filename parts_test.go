@@ -513,7 +513,7 @@ func TestDeleteUndoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	rested := make(chan struct{}, 100)
-	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(t.TempDir()), Observer: mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) {
+	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(t.TempDir()), Observer: mgmt.Observer{Converged: func(yes bool, _ reactor.Counts) {
 		if yes {
 			rested <- struct{}{}
 		}

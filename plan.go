@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/selection"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -38,7 +39,7 @@ func (p *Plan) ExitCode() int {
 
 // Step is what a Run would do with one resource.
 type Step struct {
-	Run
+	reactor.Run
 
 	// Because has the resources whose change would refresh this one.
 	Because []string
@@ -56,9 +57,9 @@ type Step struct {
 // the graph; a resource that fails is a step in StateFailed.
 func (e *Engine) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
 	o := options{Options: e.config.opt, readOnly: true}
-	o.Noop, o.NoWatch, o.Strict = NoopAll, true, true
+	o.Noop, o.NoWatch, o.Strict = reactor.NoopAll, true, true
 	o.ConvergedExit, o.ConvergedTimeout = true, 0
-	c := &collector{last: map[string]Run{}}
+	c := &collector{last: map[string]reactor.Run{}}
 	o.Observer.Ran = both(o.Observer.Ran, c.ran)
 	if err := e.runWith(ctx, f, o); err != nil {
 		return nil, err
@@ -127,17 +128,17 @@ func (p *Plan) items(s *Step) []selection.Item {
 // collector keeps the last run of each resource.
 type collector struct {
 	mu   sync.Mutex
-	last map[string]Run
+	last map[string]reactor.Run
 }
 
-func (c *collector) ran(r Run) {
+func (c *collector) ran(r reactor.Run) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last[r.Resource] = r
 }
 
 // steps joins the last runs with how the graph stood at the end.
-func (c *collector) steps(g *engine.Graph, statuses []Status) []Step {
+func (c *collector) steps(g *engine.Graph, statuses []reactor.Status) []Step {
 	order, err := g.Sort()
 	if err != nil || len(statuses) != g.Len() {
 		return nil // Run has refused it
@@ -147,7 +148,7 @@ func (c *collector) steps(g *engine.Graph, statuses []Status) []Step {
 		st := statuses[i]
 		run, ok := c.last[st.Resource]
 		if !ok {
-			run = Run{Resource: st.Resource, State: st.State, Err: st.Err, Until: st.Until, Noop: true}
+			run = reactor.Run{Resource: st.Resource, State: st.State, Err: st.Err, Until: st.Until, Noop: true}
 		}
 		s := Step{Run: run, Because: c.causes(g, i, run), Left: g.Value(i).Special().Once}
 		if s.State == engine.StateBlocked {
@@ -159,7 +160,7 @@ func (c *collector) steps(g *engine.Graph, statuses []Status) []Step {
 }
 
 // causes names the vertices that would refresh vertex i.
-func (c *collector) causes(g *engine.Graph, i int, run Run) []string {
+func (c *collector) causes(g *engine.Graph, i int, run reactor.Run) []string {
 	if !run.Refreshed {
 		return nil
 	}

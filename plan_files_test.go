@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 const sshKey = "AAAAC3NzaC1lZDI1NTE5AAAAIJmN2tB7PnFGmpcbwJbI4H1wVTZ2xVEr9fQDXL0kA4i1"
@@ -42,7 +43,7 @@ func planThenRun(t *testing.T, root, graph string) (change []string) {
 	var mu sync.Mutex
 	changed := map[string]bool{}
 	o := mgmt.Options{State: mgmt.StateIn(t.TempDir()), ConvergedExit: true, ConvergedTimeout: time.Millisecond}
-	o.Observer.Ran = func(r mgmt.Run) {
+	o.Observer.Ran = func(r reactor.Run) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Changed {

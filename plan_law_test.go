@@ -606,7 +606,7 @@ func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 	changed, failed, causes := map[string][]engine.Change{}, map[string]error{}, map[string][]reactor.Trigger{}
 	class := map[string]string{}
 	o.ConvergedExit, o.ConvergedTimeout, o.NoWatch = true, time.Millisecond, true
-	o.Observer.Ran = func(r mgmt.Run) {
+	o.Observer.Ran = func(r reactor.Run) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Changed {

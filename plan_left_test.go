@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // left is a graph that takes effect, and one that comes after it.
@@ -56,7 +57,7 @@ func (l left) check(t *testing.T) {
 	}
 	var mu sync.Mutex
 	changed := map[string]bool{}
-	o.Observer.Ran = func(r mgmt.Run) {
+	o.Observer.Ran = func(r reactor.Run) {
 		mu.Lock()
 		defer mu.Unlock()
 		changed[r.Resource] = changed[r.Resource] || r.Changed

@@ -17,6 +17,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -547,7 +548,7 @@ func TestMaxRuntimeNamesTheRestless(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	for _, o := range []mgmt.Options{
 		{Parallel: -1}, {Sema: -1}, {MaxRuntime: -1}, {ConvergedTimeout: -1}, {HeartbeatEvery: -1},
-		{MaxChanges: mgmt.Budget{Most: 1}}, {Flapping: &mgmt.Flapping{Times: 1}},
+		{MaxChanges: reactor.Budget{Most: 1}}, {Flapping: &reactor.Flapping{Times: 1}},
 	} {
 		if _, err := mgmt.New(o); err == nil {
 			t.Errorf("%+v passes", o)
@@ -650,7 +651,7 @@ resources:
 	var mu sync.Mutex
 	changed := map[string]bool{}
 	o := mgmt.Options{State: mgmt.StateIn(t.TempDir()), ConvergedExit: true, ConvergedTimeout: time.Millisecond}
-	o.Observer.Ran = func(r mgmt.Run) {
+	o.Observer.Ran = func(r reactor.Run) {
 		mu.Lock()
 		defer mu.Unlock()
 		if r.Changed {

@@ -93,7 +93,7 @@ func (a *asking) list() []reactor.Leaving {
 }
 
 // asked notes a swap, and who asks for graphs now.
-func (e *Engine) asked(w Swap) Swap {
+func (e *Engine) asked(w reactor.Swap) reactor.Swap {
 	if a := e.asks.Load(); a != nil {
 		w.Origin.By = cmp.Or(a.who, w.Origin.By)
 		a.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi/static"
 )
 
@@ -36,7 +37,7 @@ resources:
 func TestRestAfterLeaving(t *testing.T) {
 	dir := t.TempDir() + "/"
 	rests := make(chan bool, 100)
-	e, ctx := applied(t, mgmt.Options{Observer: mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) { rests <- yes }}})
+	e, ctx := applied(t, mgmt.Options{Observer: mgmt.Observer{Converged: func(yes bool, _ reactor.Counts) { rests <- yes }}})
 	for range 20 {
 		for _, members := range [][]string{{"a"}, nil} {
 			g := static.NewGraph("purged")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/traits"
@@ -52,7 +53,7 @@ func TestFindingA7CanaryRoutes(t *testing.T) {
 		slog.NewTextHandler(&text, &slog.HandlerOptions{Level: slog.LevelDebug}),
 		slog.NewJSONHandler(&asJSON, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	o := mgmt.Options{State: mgmt.StateIn(state), ConvergedExit: true, Logger: log, Observer: mgmt.Observer{
-		Ran: func(r mgmt.Run) {
+		Ran: func(r reactor.Run) {
 			note("run", r)
 			if r.Err != nil {
 				note("error", r.Err.Error())
@@ -145,7 +146,7 @@ func TestFindingA9CanaryPanic(t *testing.T) {
 		var log bytes.Buffer
 		o := mgmt.Options{Registry: kinds, State: mgmt.StateIn(t.TempDir()), ConvergedExit: true, Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 		var said []string
-		o.Observer.Ran = func(r mgmt.Run) { said = append(said, fmt.Sprintf("%v %+v", r.Err, r)) }
+		o.Observer.Ran = func(r reactor.Run) { said = append(said, fmt.Sprintf("%v %+v", r.Err, r)) }
 		e, f := from(t, "resources: {leaky: [{name: a, where: "+where+", content: \"canary-pan<ic\", meta: {secret: [content], retry: 0}}]}", o)
 		err := e.Run(t.Context(), f)
 		all := fmt.Sprint(err, said, log.String())

@@ -37,9 +37,9 @@ type session struct {
 	graphs  *install.Installer
 	feed    *feed.Feed
 	closers []func() error
-	rested  chan Counts     // the graph has converged
-	ended   chan struct{}   // closed when the reactor has ended
-	life    context.Context // ends after the reactor, by finish: of Apply
+	rested  chan reactor.Counts // the graph has converged
+	ended   chan struct{}       // closed when the reactor has ended
+	life    context.Context     // ends after the reactor, by finish: of Apply
 	finish  context.CancelFunc
 	lines   lines
 
@@ -58,10 +58,10 @@ var (
 const timeGrace = 5 * time.Second
 
 func (e *Engine) open(ctx context.Context, o options) (*session, error) {
-	s := &session{e: e, opt: o, rested: make(chan Counts, 1), ended: make(chan struct{}), lines: lines{to: e}}
+	s := &session{e: e, opt: o, rested: make(chan reactor.Counts, 1), ended: make(chan struct{}), lines: lines{to: e}}
 	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
 	s.closers = append(s.closers, func() error { s.finish(); return nil })
-	dir, err := statedir.Open(statedir.Options{Folder: o.State, Store: o.Store, ReadOnly: o.readOnly, Keep: o.Noop != NoopAll, Clock: engine.SystemClock{}, Log: o.Logger})
+	dir, err := statedir.Open(statedir.Options{Folder: o.State, Store: o.Store, ReadOnly: o.readOnly, Keep: o.Noop != reactor.NoopAll, Clock: engine.SystemClock{}, Log: o.Logger})
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}
@@ -105,7 +105,7 @@ func (s *session) openWorld() {
 	accept, _ := lend.Parse(o.Accept) // check has told of a fault
 	s.sharing = sharing.Open(o.World, sharing.Env{
 		Clock: engine.ClockOf(s.host), Lease: o.Lease, Host: s.hostname, Version: o.Version, Roles: o.Roles, Facts: s.host.Facts,
-		Accept: accept, Log: o.Logger, Quiet: o.readOnly || o.Noop == NoopAll, Offline: o.readOnly, File: s.state.Collected(), Exported: s.state.Exported(),
+		Accept: accept, Log: o.Logger, Quiet: o.readOnly || o.Noop == reactor.NoopAll, Offline: o.readOnly, File: s.state.Collected(), Exported: s.state.Exported(),
 	})
 	s.closers = append(s.closers, s.sharing.Exports.Close)
 }
@@ -114,7 +114,7 @@ func (s *session) openWorld() {
 // compared with them. A run that ends by itself has no user who could tell it to go on.
 func (s *session) inEffect() (was ineffect.Names) {
 	o := &s.opt
-	if o.Input == "" || o.readOnly || o.ConvergedExit || o.Noop == NoopAll {
+	if o.Input == "" || o.readOnly || o.ConvergedExit || o.Noop == reactor.NoopAll {
 		return was
 	}
 	return s.state.InEffect(o.Input)
@@ -179,11 +179,11 @@ func (s *session) listener() reactor.Listener {
 	to := s.e
 	return reactor.Listener{
 		Swapped:   s.swapped,
-		Ran:       func(r Run) { to.tell(Event{Kind: EventRan, Run: r}) },
+		Ran:       func(r reactor.Run) { to.tell(Event{Kind: EventRan, Run: r}) },
 		Converged: s.converged,
 		Stopping:  func(list []string) { to.tell(Event{Kind: EventStopping, Resources: list}) },
-		Paused:    func(p Pause, on bool) { to.tell(Event{Kind: either(on, EventPaused, EventResumed), Pause: p}) },
-		Held: func(id string, h *Held) {
+		Paused:    func(p reactor.Pause, on bool) { to.tell(Event{Kind: either(on, EventPaused, EventResumed), Pause: p}) },
+		Held: func(id string, h *reactor.Held) {
 			to.tell(Event{Kind: either(h != nil, EventHeld, EventReleased), Resource: id, Held: h})
 		},
 		Behind: s.e.observer.Behind,
@@ -209,7 +209,7 @@ func (s *session) feeding() feed.Options {
 	env := gapi.Env{Registry: s.e.registry, Host: s.host, NoWatch: o.NoWatch, Hostname: s.hostname, Logger: o.Logger, Stdin: o.Stdin}
 	if o.World != nil {
 		env.World = s.sharing.Store
-		env.Proves = !o.readOnly && o.Noop != NoopAll // else no schedule stands in this process
+		env.Proves = !o.readOnly && o.Noop != reactor.NoopAll // else no schedule stands in this process
 	}
 	return feed.Options{
 		Env: env, Reload: o.Reload, Asks: s.e.reloads, To: s.graphs, Refused: s.graphs.Refused, First: o.readOnly, Strict: o.Strict,
@@ -230,7 +230,7 @@ func either(first bool, a, b EventKind) EventKind {
 	return b
 }
 
-func (s *session) swapped(w Swap) {
+func (s *session) swapped(w reactor.Swap) {
 	w = s.e.asked(s.graphs.Swapped(w))
 	s.e.offers.Range(func(_, of any) bool {
 		if of := of.(*offer); of.waits(w) {
@@ -243,7 +243,7 @@ func (s *session) swapped(w Swap) {
 	s.sharing.Publisher.Swapped(w.Name, w.Generation == 1 || w.Added+w.Changed+w.Removed > 0)
 }
 
-func (s *session) converged(yes bool, c Counts) {
+func (s *session) converged(yes bool, c reactor.Counts) {
 	s.e.tell(Event{Kind: either(yes, EventConverged, EventStirred), Counts: c})
 	if !yes {
 		s.sharing.Publisher.Stirred()
@@ -384,12 +384,12 @@ func (s *session) endInTime() {
 
 // restless names the resources that keep a graph from converging: unrest, and more
 // than one change.
-func restless(list []Status) []string {
-	order := make([]*Status, len(list)) // pointers: a sort of large structs is 10 KB of program
+func restless(list []reactor.Status) []string {
+	order := make([]*reactor.Status, len(list)) // pointers: a sort of large structs is 10 KB of program
 	for i := range list {
 		order[i] = &list[i]
 	}
-	slices.SortStableFunc(order, func(a, b *Status) int { return cmp.Compare(b.Changed, a.Changed) })
+	slices.SortStableFunc(order, func(a, b *reactor.Status) int { return cmp.Compare(b.Changed, a.Changed) })
 	var out []string
 	for _, st := range order {
 		switch {

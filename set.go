@@ -6,26 +6,17 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine/look"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/sharing"
 	"github.com/reactivegraph/mgmt/gapi/static"
 )
 
-// Looking at single things; see package look. Set takes the same targets.
-type (
-	Inspector   = look.Inspector
-	Target      = look.Target
-	Observation = look.Observation
-)
-
-// ErrBlind is the error of a kind that can't be looked at in that way.
-var ErrBlind = look.ErrBlind
-
 // NewInspector returns an Inspector, which looks at single things without a graph. It uses only the options on the caller
 // (Program, Version, Hostname), on the surroundings (Registry, Backends, World, State, Roles) and on logging. Without a State, a
 // resource that keeps state has a temporary folder. Close the Inspector.
-func NewInspector(o Options) (*Inspector, error) {
+func NewInspector(o Options) (*look.Inspector, error) {
 	c, err := NewConfig(o)
 	if err != nil {
 		return nil, err
@@ -34,7 +25,7 @@ func NewInspector(o Options) (*Inspector, error) {
 }
 
 // Inspector returns an Inspector; see NewInspector.
-func (c *Config) Inspector() (*Inspector, error) {
+func (c *Config) Inspector() (*look.Inspector, error) {
 	o := &c.opt
 	return look.New(look.Options{
 		Program: o.Program, Version: o.Version, Hostname: o.Hostname, Roles: o.Roles,
@@ -62,7 +53,7 @@ func (o Outcome) ExitCode() int {
 // has converged. The options on the end of Run and on following its input do not count.
 // Call it in place of Run, once. The error is that of Run: schema.Diagnostics where a target
 // is wrong; then nothing was altered.
-func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
+func (e *Engine) Set(ctx context.Context, targets ...look.Target) (Outcome, error) {
 	d := &gapi.Declared{Name: "resource"}
 	o := options{Options: e.config.opt, secret: map[string][]string{}}
 	for _, t := range targets {
@@ -72,7 +63,7 @@ func (e *Engine) Set(ctx context.Context, targets ...Target) (Outcome, error) {
 	}
 	o.ConvergedExit, o.ConvergedTimeout, o.NoWatch, o.Strict, o.Reload = true, 0, true, true, nil
 	var changed atomic.Bool
-	o.Observer.Ran = both(o.Observer.Ran, func(r Run) {
+	o.Observer.Ran = both(o.Observer.Ran, func(r reactor.Run) {
 		if r.Changed {
 			changed.Store(true)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/traits"
@@ -79,7 +80,7 @@ func jars(t *testing.T, labels map[string]string) (*cupboard, mgmt.Options) {
 	return s, mgmt.Options{Registry: reg}
 }
 
-func inspector(t *testing.T, o mgmt.Options) *mgmt.Inspector {
+func inspector(t *testing.T, o mgmt.Options) *look.Inspector {
 	t.Helper()
 	l, err := mgmt.NewInspector(o)
 	if err != nil {
@@ -93,16 +94,16 @@ func inspector(t *testing.T, o mgmt.Options) *mgmt.Inspector {
 	return l
 }
 
-func target(kind, name string, params map[string]any) mgmt.Target {
+func target(kind, name string, params map[string]any) look.Target {
 	v, err := schema.NodeOf(params)
 	if err != nil {
 		panic(err)
 	}
-	return mgmt.Target{Declaration: gapi.Declaration{Kind: kind, Name: name, Value: v}}
+	return look.Target{Declaration: gapi.Declaration{Kind: kind, Name: name, Value: v}}
 }
 
 // seen writes what a sequence yields, one line for each.
-func seen(seq iter.Seq2[mgmt.Observation, error]) []string {
+func seen(seq iter.Seq2[look.Observation, error]) []string {
 	var list []string
 	for s, err := range seq {
 		list = append(list, seenText(s, err))
@@ -110,7 +111,7 @@ func seen(seq iter.Seq2[mgmt.Observation, error]) []string {
 	return list
 }
 
-func seenText(s mgmt.Observation, err error) string {
+func seenText(s look.Observation, err error) string {
 	if err != nil {
 		return "error: " + err.Error()
 	}

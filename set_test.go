@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/look"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -17,16 +19,16 @@ import (
 func TestSet(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		set  []mgmt.Target
-		noop mgmt.Noop
+		set  []look.Target
+		noop reactor.Noop
 		code int
 		then map[string]string
 	}{
-		{"changed", []mgmt.Target{target("jar", "a", map[string]any{"label": "fig"})}, mgmt.NoopOff, 2, map[string]string{"a": "fig"}},
-		{"in sync", []mgmt.Target{target("jar", "a", map[string]any{"label": "plum"})}, mgmt.NoopOff, 0, map[string]string{"a": "plum"}},
-		{"noop", []mgmt.Target{target("jar", "a", map[string]any{"label": "fig"})}, mgmt.NoopAll, 2, map[string]string{"a": "plum"}},
-		{"failed", []mgmt.Target{target("jar", "bad", map[string]any{"label": "x"})}, mgmt.NoopOff, 4, map[string]string{"a": "plum"}},
-		{"both", []mgmt.Target{target("jar", "bad", map[string]any{"label": "x"}), target("jar", "b", map[string]any{"label": "y"})}, mgmt.NoopOff, 6, map[string]string{"a": "plum", "b": "y"}},
+		{"changed", []look.Target{target("jar", "a", map[string]any{"label": "fig"})}, reactor.NoopOff, 2, map[string]string{"a": "fig"}},
+		{"in sync", []look.Target{target("jar", "a", map[string]any{"label": "plum"})}, reactor.NoopOff, 0, map[string]string{"a": "plum"}},
+		{"noop", []look.Target{target("jar", "a", map[string]any{"label": "fig"})}, reactor.NoopAll, 2, map[string]string{"a": "plum"}},
+		{"failed", []look.Target{target("jar", "bad", map[string]any{"label": "x"})}, reactor.NoopOff, 4, map[string]string{"a": "plum"}},
+		{"both", []look.Target{target("jar", "bad", map[string]any{"label": "x"}), target("jar", "b", map[string]any{"label": "y"})}, reactor.NoopOff, 6, map[string]string{"a": "plum", "b": "y"}},
 	} {
 		s, o := jars(t, map[string]string{"a": "plum"})
 		s.fault = func(method, name string) error {
@@ -71,7 +73,7 @@ func TestSetRefuses(t *testing.T) {
 func TestSetHides(t *testing.T) {
 	_, o := jars(t, nil)
 	var said []string
-	o.Observer.Ran = func(r mgmt.Run) { said = append(said, fmt.Sprint(r.Changes)) }
+	o.Observer.Ran = func(r reactor.Run) { said = append(said, fmt.Sprint(r.Changes)) }
 	e, err := mgmt.New(o)
 	if err != nil {
 		t.Fatal(err)

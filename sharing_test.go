@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	worldmemory "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -518,7 +519,7 @@ func TestNoopExportsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := f.host("a", func(o *mgmt.Options) { o.Noop = mgmt.NoopAll })
+	a := f.host("a", func(o *mgmt.Options) { o.Noop = reactor.NoopAll })
 	a.apply(func(g *static.Graph) { g.Add("noop", "n", &basic.NoopRes{}).Meta(exported("*")) })
 	a.becomes("noop[n]")
 	a.stop()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/traits"
@@ -150,7 +151,7 @@ func TestAutomaticRefresh(t *testing.T) {
 	var mu sync.Mutex
 	refreshed := map[string]bool{}
 	o := mgmt.Options{Registry: reg}
-	o.Observer.Ran = func(r mgmt.Run) {
+	o.Observer.Ran = func(r reactor.Run) {
 		mu.Lock()
 		defer mu.Unlock()
 		refreshed[r.Resource] = refreshed[r.Resource] || r.Refreshed

@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -374,9 +375,9 @@ func TestTypedAtASwap(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	swaps := make(chan mgmt.Swap, 8)
+	swaps := make(chan reactor.Swap, 8)
 	graph(1, "")
-	e, err := mgmt.New(mgmt.Options{Registry: withConf(t), Observer: mgmt.Observer{Swapped: func(s mgmt.Swap) { swaps <- s }}})
+	e, err := mgmt.New(mgmt.Options{Registry: withConf(t), Observer: mgmt.Observer{Swapped: func(s reactor.Swap) { swaps <- s }}})
 	if err != nil {
 		t.Fatal(err)
 	}

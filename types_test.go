@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
 
@@ -247,14 +248,14 @@ type stage struct {
 	e     *mgmt.Engine
 	convs chan bool
 	mu    sync.Mutex
-	runs  []mgmt.Run
+	runs  []reactor.Run
 }
 
 func daemon(t *testing.T, graph string, o mgmt.Options) *stage {
 	t.Helper()
 	st := &stage{t: t, convs: make(chan bool, 1000)}
-	o.Observer.Converged = func(yes bool, _ mgmt.Counts) { st.convs <- yes }
-	o.Observer.Ran = func(r mgmt.Run) {
+	o.Observer.Converged = func(yes bool, _ reactor.Counts) { st.convs <- yes }
+	o.Observer.Ran = func(r reactor.Run) {
 		st.mu.Lock()
 		defer st.mu.Unlock()
 		st.runs = append(st.runs, r)
@@ -345,7 +346,7 @@ func TestTypeInitOnly(t *testing.T) {
 	reg := withRec(t, rec(0), func() provider.Provider { return clerk{s} })
 	var failed error
 	o := mgmt.Options{Registry: reg}
-	o.Observer.Ran = func(r mgmt.Run) { failed = errors.Join(failed, r.Err) }
+	o.Observer.Ran = func(r reactor.Run) { failed = errors.Join(failed, r.Err) }
 	rep, err := converge(t, "resources: {rec: [{name: x, uid: 2, a: '5'}, {name: z, uid: 3}]}", o)
 	if err != nil {
 		t.Fatal(err)

@@ -39,12 +39,12 @@ func TestUpsertAndDelete(t *testing.T) {
 	graphs := make(chan *gapi.Declared)
 	rested := make(chan struct{}, 100)
 	e, err := mgmt.New(mgmt.Options{Strict: true, Observer: mgmt.Observer{
-		Swapped: func(s mgmt.Swap) {
+		Swapped: func(s reactor.Swap) {
 			mu.Lock()
 			defer mu.Unlock()
 			swaps = append(swaps, fmt.Sprint(s.Kept, s.Added, s.Changed, s.Removed))
 		},
-		Converged: func(yes bool, _ mgmt.Counts) {
+		Converged: func(yes bool, _ reactor.Counts) {
 			if yes {
 				rested <- struct{}{}
 			}

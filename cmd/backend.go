@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -52,8 +52,8 @@ func (a *app) backendsOf(args []string) []string {
 
 // anyOf is the target of all things of a kind, as a backend sees them.
 // It names no resource, so only a list can be asked for.
-func anyOf(kind, backend, target string) mgmt.Target {
-	return mgmt.Target{Declaration: on(asked(gapi.Declaration{Kind: kind}, backend), target)}
+func anyOf(kind, backend, target string) look.Target {
+	return look.Target{Declaration: on(asked(gapi.Declaration{Kind: kind}, backend), target)}
 }
 
 // asked has a declaration done by the backend of a name, if there is one.

@@ -74,7 +74,7 @@ func (r *removals) Set(s string) (err error) {
 }
 
 // budget is the value of --max-changes.
-type budget struct{ mgmt.Budget }
+type budget struct{ reactor.Budget }
 
 // Type implements pflag.Value; help shows it.
 func (b *budget) Type() string { return "count/time" }
@@ -86,7 +86,7 @@ func (b *budget) Set(s string) (err error) {
 }
 
 // flapping is the value of --flapping.
-type flapping struct{ mgmt.Flapping }
+type flapping struct{ reactor.Flapping }
 
 // Type implements pflag.Value; help shows it.
 func (f *flapping) Type() string { return "count/time" }

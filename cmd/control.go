@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/selection"
+	"github.com/reactivegraph/mgmt/engine/statedir"
 )
 
 // socketFlag names the socket of the API.
@@ -81,7 +81,7 @@ func (d *remote) ask(a *app, question func(answerer) error) (past bool, err erro
 	if bad != nil {
 		return false, err
 	}
-	history, bad := mgmt.HistoryIn(dir)
+	history, bad := statedir.HistoryIn(dir)
 	switch {
 	case errors.Is(bad, fs.ErrNotExist):
 		return false, err

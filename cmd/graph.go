@@ -11,9 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/graph"
@@ -144,7 +144,7 @@ func (f *graphFlags) undoing(a *app) (transform.Undoing, error) {
 	if err != nil {
 		return transform.Undoing{}, err
 	}
-	store, err := mgmt.Remembered(dir)
+	store, err := statedir.Remembered(dir)
 	if err != nil {
 		fmt.Fprintf(a.err, "%s: what would be undone is not known: %v\n", a.program(), err)
 		return transform.Undoing{}, nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -63,13 +63,13 @@ has the rest.`,
 // An empty result with a failure writes nothing at all, so that no empty graph is taken
 // for a finding.
 func (f *importFlags) run(ctx context.Context, a *app, kind string, names []string) error {
-	look, err := f.look(a, kind, names)
+	see, err := f.look(a, kind, names)
 	if err != nil {
 		return err
 	}
 	s := &looking{log: &f.log, a: a}
 	out, none := yaml.NewWriter(a.out), true
-	err = s.each(ctx, look, func(seen mgmt.Observation) error {
+	err = s.each(ctx, see, func(seen look.Observation) error {
 		if err := f.loads(a, seen.Shown); err != nil {
 			s.failed(err)
 			// The others are still written, and the exit code tells of it in the end.
@@ -136,7 +136,7 @@ func (f *importFlags) loads(a *app, shown gapi.Shown) error {
 // look says how to find what is to be imported.
 // A name twice would be a graph that does not load, so it is refused before anything is
 // read.
-func (f *importFlags) look(a *app, kind string, names []string) (func(context.Context, *mgmt.Inspector) observations, error) {
+func (f *importFlags) look(a *app, kind string, names []string) (func(context.Context, *look.Inspector) observations, error) {
 	k, err := a.lookKind(kind)
 	switch {
 	case err != nil:
@@ -148,21 +148,21 @@ func (f *importFlags) look(a *app, kind string, names []string) (func(context.Co
 		if err := mayList(k); err != nil {
 			return nil, err
 		}
-		return func(ctx context.Context, l *mgmt.Inspector) observations {
+		return func(ctx context.Context, l *look.Inspector) observations {
 			return l.List(ctx, anyOf(k.Name, f.backend, f.target))
 		}, nil
 	}
 	if err := mayShow(k); err != nil {
 		return nil, err
 	}
-	var targets []mgmt.Target
+	var targets []look.Target
 	seen := map[string]bool{}
 	for _, name := range names {
 		if name == "" || seen[name] {
 			return nil, fmt.Errorf("the name %q is empty or given twice", name)
 		}
 		seen[name] = true
-		targets = append(targets, mgmt.Target{Declaration: on(asked(gapi.Declaration{Kind: k.Name, Name: name}, f.backend), f.target)})
+		targets = append(targets, look.Target{Declaration: on(asked(gapi.Declaration{Kind: k.Name, Name: name}, f.backend), f.target)})
 	}
-	return func(ctx context.Context, l *mgmt.Inspector) observations { return l.Read(ctx, targets...) }, nil
+	return func(ctx context.Context, l *look.Inspector) observations { return l.Read(ctx, targets...) }, nil
 }

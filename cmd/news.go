@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // news is what has happened and was not told yet, so that a person is told of what is alike once. Its methods may be called by
@@ -158,7 +158,7 @@ const (
 )
 
 // liveText is the live area: how many resources are in which state, and what has been running for how long.
-func liveText(c mgmt.Counts, runs []mgmt.Ongoing, rows int) []string {
+func liveText(c reactor.Counts, runs []reactor.Ongoing, rows int) []string {
 	lines := []string{c.String()}
 	most := max(1, min(maxRunning, rows/2))
 	for i, r := range runs {
@@ -181,7 +181,7 @@ func liveText(c mgmt.Counts, runs []mgmt.Ongoing, rows int) []string {
 const maxRunning = 10
 
 // gather notes a run, for a person who looks at the live area.
-func (p *presenter) gather(r mgmt.Run) {
+func (p *presenter) gather(r reactor.Run) {
 	now := time.Now()
 	text := errorText(r.Err)
 	before, failed := p.troubled[r.Resource]
@@ -209,7 +209,7 @@ func (p *presenter) gather(r mgmt.Run) {
 }
 
 // tryText says which try has failed, where it was one.
-func tryText(r mgmt.Run) string {
+func tryText(r reactor.Run) string {
 	switch {
 	case r.Attempt == 0:
 		return ""

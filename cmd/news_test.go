@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
@@ -22,13 +21,13 @@ func seenLive(f *logFlags, do func(p *presenter)) string {
 	}))
 }
 
-func changed(resource string) mgmt.Run {
-	return mgmt.Run{Resource: resource, State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a", "b"), updated("mode", nil, "0644")}}
+func changed(resource string) reactor.Run {
+	return reactor.Run{Resource: resource, State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a", "b"), updated("mode", nil, "0644")}}
 }
 
 // failedTry is a try that has failed.
-func failedTry(resource, why string, attempt int, in time.Duration) mgmt.Run {
-	return mgmt.Run{Resource: resource, State: engine.StateFailed, Err: errors.New(why), Attempt: attempt, Retry: in > 0, RetryIn: in}
+func failedTry(resource, why string, attempt int, in time.Duration) reactor.Run {
+	return reactor.Run{Resource: resource, State: engine.StateFailed, Err: errors.New(why), Attempt: attempt, Retry: in > 0, RetryIn: in}
 }
 
 // TestFindingQ15OneLineAKind: at rest a kind with many changes gets one line, one with few a line for each change. With -v, as
@@ -38,12 +37,12 @@ func TestFindingQ15OneLineAKind(t *testing.T) {
 	do := func(p *presenter) {
 		for i := range n {
 			p.ran(changed(fmt.Sprintf("file[/%d]", i)))
-			p.ran(mgmt.Run{Resource: fmt.Sprintf("svc[%d]", i), State: engine.StateWouldChange, Noop: true})
-			p.ran(mgmt.Run{Resource: fmt.Sprintf("noop[%d]", i), State: engine.StateOK})
+			p.ran(reactor.Run{Resource: fmt.Sprintf("svc[%d]", i), State: engine.StateWouldChange, Noop: true})
+			p.ran(reactor.Run{Resource: fmt.Sprintf("noop[%d]", i), State: engine.StateOK})
 		}
 		p.ran(changed("file[/1]")) // once more: it is counted once
-		p.ran(mgmt.Run{Resource: "svc[x]", State: engine.StateUnknown, Noop: true, Until: "exec[z]"})
-		p.ran(mgmt.Run{Resource: "exec[a]", State: engine.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Ran}}})
+		p.ran(reactor.Run{Resource: "svc[x]", State: engine.StateUnknown, Noop: true, Until: "exec[z]"})
+		p.ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Ran}}})
 		p.converged(true, counts(engine.StateOK, n))
 	}
 	want := "INFO exec[a] ran\nINFO file: 10000 changed (-v shows each)\nINFO svc: 10000 would change, 1 unknown\n" +
@@ -108,7 +107,7 @@ func TestFindingQ15Again(t *testing.T) {
 		p.ran(failedTry("exec[01]", "something else", 1, time.Second))
 		p.tellSome()
 		for i := range 30 {
-			p.ran(mgmt.Run{Resource: fmt.Sprintf("exec[%02d]", i), State: engine.StateOK})
+			p.ran(reactor.Run{Resource: fmt.Sprintf("exec[%02d]", i), State: engine.StateOK})
 		}
 		p.tellSome()
 		p.ran(failedTry("exec[01]", "something else", 0, 0))
@@ -162,13 +161,13 @@ func TestRestOfLiveArea(t *testing.T) {
 			if p.resting.Load() {
 				t.Errorf("%+v: it rests though a resource is tried again", f)
 			}
-			p.converged(false, mgmt.Counts{})
-			p.swapped(mgmt.Swap{Removed: 1, Leaving: []reactor.Leaving{{Resource: "exec[a]"}}})
-			p.converged(true, mgmt.Counts{})
+			p.converged(false, reactor.Counts{})
+			p.swapped(reactor.Swap{Removed: 1, Leaving: []reactor.Leaving{{Resource: "exec[a]"}}})
+			p.converged(true, reactor.Counts{})
 			if !p.resting.Load() {
 				t.Errorf("%+v: it does not rest though nothing fails", f)
 			}
-			p.ran(mgmt.Run{Resource: "exec[a]", State: engine.StateOK})
+			p.ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK})
 		})
 		if strings.Contains(got, "recovered") || strings.Contains(got, "no longer fails") {
 			t.Errorf("%+v shows\n%s", f, got)
@@ -187,7 +186,7 @@ func TestOrdinal(t *testing.T) {
 // TestFindingQ15LiveArea: the area names what runs with its time and its newest line, and leaves most of the rows to the lines
 // above it.
 func TestFindingQ15LiveArea(t *testing.T) {
-	runs := []mgmt.Ongoing{
+	runs := []reactor.Ongoing{
 		{Resource: "pkg[nginx]", Others: 2, For: 71900 * time.Millisecond, Line: "Unpacking nginx (1.2) \x1b[31m..."},
 		{Resource: "exec[a\nb]", For: 1900 * time.Millisecond},
 	}
@@ -197,9 +196,9 @@ func TestFindingQ15LiveArea(t *testing.T) {
 	if got := liveText(c, runs, 24); !slices.Equal(got, want) {
 		t.Errorf("the area is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	var many []mgmt.Ongoing
+	var many []reactor.Ongoing
 	for i := range 50 {
-		many = append(many, mgmt.Ongoing{Resource: fmt.Sprintf("exec[%d]", i), For: time.Minute})
+		many = append(many, reactor.Ongoing{Resource: fmt.Sprintf("exec[%d]", i), For: time.Minute})
 	}
 	for rows, want := range map[int]string{100: "        41 more", 24: "        41 more", 10: "        46 more", 3: "        50 more", 1: "        50 more"} {
 		got := liveText(c, many, rows)

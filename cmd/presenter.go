@@ -78,7 +78,7 @@ func one(text string) func() []string { return func() []string { return []string
 
 // swapped tells that a graph took effect.
 // It is told also at an identical graph, whose counts are all kept.
-func (p *presenter) swapped(s mgmt.Swap) {
+func (p *presenter) swapped(s reactor.Swap) {
 	attrs := []slog.Attr{slog.String("graph", s.Name), slog.Int("generation", s.Generation),
 		slog.Int("added", s.Added), slog.Int("changed", s.Changed), slog.Int("removed", s.Removed), slog.Int("kept", s.Kept)}
 	for _, a := range [][2]string{{"path", s.Origin.Path}, {"digest", s.Origin.Digest}, {"signer", s.Origin.Signer}, {"by", s.Origin.By}} {
@@ -111,7 +111,7 @@ func leavingText(undone bool) string {
 func moreLeaving(n int) string { return fmt.Sprintf("%d more resources have left the graph", n) }
 
 // swapText counts the differences of a new graph in words.
-func swapText(s mgmt.Swap) string {
+func swapText(s reactor.Swap) string {
 	text := fmt.Sprintf("graph %s, generation %d: ", visible(s.Name), s.Generation)
 	var parts []string
 	for _, c := range []struct {
@@ -137,7 +137,7 @@ func (p *presenter) brief() bool { return p.watched && p.level.Level() == slog.L
 
 // ran tells failures, recoveries and changes; runs without news are for --debug.
 // A resource that fails at each try is told each time; its recovery is told once.
-func (p *presenter) ran(r mgmt.Run) {
+func (p *presenter) ran(r reactor.Run) {
 	if p.brief() {
 		p.gather(r)
 		return
@@ -164,7 +164,7 @@ func (p *presenter) ran(r mgmt.Run) {
 
 // happened returns in a word and in lines what a run has changed. The word is empty for nothing.
 // A run under noop has the state would-change, and changes nothing.
-func (p *presenter) happened(r mgmt.Run) (word string, lines func() []string) {
+func (p *presenter) happened(r reactor.Run) (word string, lines func() []string) {
 	switch {
 	case r.State == engine.StateUnknown:
 		return wordUnknown, one(p.who(r) + " is unknown until " + visible(awaited(r.Until)))
@@ -177,10 +177,10 @@ func (p *presenter) happened(r mgmt.Run) (word string, lines func() []string) {
 }
 
 // who is the name of the resource, made visible.
-func (p *presenter) who(r mgmt.Run) string { return p.style.name(visible(r.Resource)) }
+func (p *presenter) who(r reactor.Run) string { return p.style.name(visible(r.Resource)) }
 
 // failedText says the error and the time of the next try.
-func (p *presenter) failedText(r mgmt.Run) string {
+func (p *presenter) failedText(r reactor.Run) string {
 	text := p.who(r) + " " + p.style.paint(red, "failed") + ": " + visible(errorText(r.Err))
 	if r.Retry {
 		text += fmt.Sprintf(" (trying again in %s)", r.RetryIn.Round(time.Millisecond))
@@ -199,7 +199,7 @@ func errorText(err error) string {
 // changeLines says what has changed, a line for each change, or one with just
 // the verb.
 // Under noop the lines are yellow and say what would change.
-func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
+func (p *presenter) changeLines(r reactor.Run, verb string) []string {
 	color, head, tail := green, p.who(r), ""
 	if r.Noop {
 		color = yellow
@@ -223,7 +223,7 @@ func (p *presenter) changeLines(r mgmt.Run, verb string) []string {
 // paused says that a user has paused a resource, and until when. A later reader of the
 // log shall not wonder why nothing was repaired.
 // A pause without an end has a zero Until. Its begin is a warning, its end is not.
-func (p *presenter) paused(pause mgmt.Pause, on bool) {
+func (p *presenter) paused(pause reactor.Pause, on bool) {
 	who := "everything"
 	var attrs []slog.Attr
 	if pause.Resource != "" {
@@ -244,7 +244,7 @@ func (p *presenter) paused(pause mgmt.Pause, on bool) {
 // converged tells once that the graph is at rest. The level is that of the worst state.
 // The time is that since the program began, which is the start for a person who waits for
 // it.
-func (p *presenter) converged(yes bool, c mgmt.Counts) {
+func (p *presenter) converged(yes bool, c reactor.Counts) {
 	p.resting.Store(yes && c[engine.StateFailed] == 0)
 	if !yes {
 		p.say(slog.LevelDebug, one("something has happened"), "not converged")
@@ -253,13 +253,13 @@ func (p *presenter) converged(yes bool, c mgmt.Counts) {
 	p.tell()
 	p.screen.show(c.String())
 	since := time.Since(p.began)
-	word := mgmt.Rest{Converged: true, Counts: c}.Word()
+	word := reactor.Rest{Converged: true, Counts: c}.Word()
 	text := fmt.Sprintf("%s: %s (%s after the start)", p.style.paint(wellColor(c), word), c.String(), roundTime(since))
 	p.say(restLevel(c), one(text), word, slog.Any("counts", c.Named()), slog.Float64("seconds", since.Seconds()))
 }
 
 // restLevel is how loudly to tell of counts: a warning where something has failed or is blocked, which is no error of mgmt.
-func restLevel(c mgmt.Counts) slog.Level {
+func restLevel(c reactor.Counts) slog.Level {
 	if c[engine.StateFailed]+c[engine.StateBlocked] > 0 {
 		return slog.LevelWarn
 	}
@@ -267,7 +267,7 @@ func restLevel(c mgmt.Counts) slog.Level {
 }
 
 // wellColor is green where every resource is as wanted.
-func wellColor(c mgmt.Counts) string {
+func wellColor(c reactor.Counts) string {
 	if c.Well() {
 		return green
 	}
@@ -460,7 +460,7 @@ func (p *presenter) ended(why error, r mgmt.Report) {
 	}
 	p.tell()
 	// A resource whose change was cut off counts as failed in the report.
-	text := fmt.Sprintf("%s: ended after %s, %s", sig.Signal, roundTime(time.Since(p.began)), mgmt.Rest{Converged: r.Converged, Counts: r.Counts})
+	text := fmt.Sprintf("%s: ended after %s, %s", sig.Signal, roundTime(time.Since(p.began)), reactor.Rest{Converged: r.Converged, Counts: r.Counts})
 	attrs := []slog.Attr{slog.String("signal", sig.Signal.String()), slog.Bool("converged", r.Converged),
 		slog.Any("counts", r.Counts.Named()), slog.Float64("seconds", time.Since(p.began).Seconds())}
 	if len(r.Cut) > 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -26,7 +27,7 @@ func shown(f *logFlags, do func(p *presenter)) string {
 	return buf.String()
 }
 
-func counts(s engine.State, n int) (c mgmt.Counts) {
+func counts(s engine.State, n int) (c reactor.Counts) {
 	c[s] = n
 	return c
 }
@@ -47,33 +48,33 @@ func TestWhatIsShown(t *testing.T) {
 		do   func(p *presenter)
 		want string
 	}{
-		{"swap", func(p *presenter) { p.swapped(mgmt.Swap{Generation: 2, Name: "web", Added: 1, Removed: 2, Kept: 3}) },
+		{"swap", func(p *presenter) { p.swapped(reactor.Swap{Generation: 2, Name: "web", Added: 1, Removed: 2, Kept: 3}) },
 			"INFO graph web, generation 2: 1 added, 2 removed, 3 kept\n"},
-		{"empty swap", func(p *presenter) { p.swapped(mgmt.Swap{Generation: 1, Name: "web"}) },
+		{"empty swap", func(p *presenter) { p.swapped(reactor.Swap{Generation: 1, Name: "web"}) },
 			"INFO graph web, generation 1: no resources\n"},
 		{"change", func(p *presenter) {
-			p.ran(mgmt.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a", "b"), updated("mode", nil, "0644")}})
+			p.ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a", "b"), updated("mode", nil, "0644")}})
 		}, "INFO file[/x] content: \"a\" -> \"b\"\nINFO file[/x] mode: (none) -> \"0644\"\n"},
 		{"text", func(p *presenter) {
-			p.ran(mgmt.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a\nb\nc", "a\nx\ny\nc")}})
+			p.ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a\nb\nc", "a\nx\ny\nc")}})
 		}, "INFO file[/x] content: +2 -1 lines\n"},
 		{"secret", func(p *presenter) {
-			p.ran(mgmt.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", secret, secret)}})
+			p.ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", secret, secret)}})
 		}, "INFO file[/x] content: (secret) -> (secret)\n"},
 		{"verbs", func(p *presenter) {
-			p.ran(mgmt.Run{Resource: "exec[a]", State: engine.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Ran}}})
-			p.ran(mgmt.Run{Resource: "exec[b]", State: engine.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Refreshed}}})
-			p.ran(mgmt.Run{Resource: "exec[c]", State: engine.StateOK, Changed: true})
+			p.ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Ran}}})
+			p.ran(reactor.Run{Resource: "exec[b]", State: engine.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Refreshed}}})
+			p.ran(reactor.Run{Resource: "exec[c]", State: engine.StateOK, Changed: true})
 		}, "INFO exec[a] ran\nINFO exec[b] refreshed\nINFO exec[c] changed\n"},
 		{"noop", func(p *presenter) {
-			p.ran(mgmt.Run{Resource: "file[/x]", State: engine.StateWouldChange, Noop: true, Changes: []engine.Change{updated("content", "a", engine.Unknown)}})
-			p.ran(mgmt.Run{Resource: "file[/y]", State: engine.StateUnknown, Noop: true, Until: "exec[z]"})
+			p.ran(reactor.Run{Resource: "file[/x]", State: engine.StateWouldChange, Noop: true, Changes: []engine.Change{updated("content", "a", engine.Unknown)}})
+			p.ran(reactor.Run{Resource: "file[/y]", State: engine.StateUnknown, Noop: true, Until: "exec[z]"})
 		}, "INFO file[/x] would change: content: \"a\" -> (unknown)\nINFO file[/y] is unknown until exec[z] has run\n"},
-		{"nothing", func(p *presenter) { p.ran(mgmt.Run{Resource: "noop[a]", State: engine.StateOK}) }, ""},
+		{"nothing", func(p *presenter) { p.ran(reactor.Run{Resource: "noop[a]", State: engine.StateOK}) }, ""},
 		{"failure and recovery", func(p *presenter) {
-			p.ran(mgmt.Run{Resource: "exec[a]", State: engine.StateFailed, Err: errors.New("exit 1:\n\x1b[2Jno"), Retry: true, RetryIn: 1500 * time.Millisecond})
-			p.ran(mgmt.Run{Resource: "exec[a]", State: engine.StateOK})
-			p.ran(mgmt.Run{Resource: "exec[a]", State: engine.StateOK})
+			p.ran(reactor.Run{Resource: "exec[a]", State: engine.StateFailed, Err: errors.New("exit 1:\n\x1b[2Jno"), Retry: true, RetryIn: 1500 * time.Millisecond})
+			p.ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK})
+			p.ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK})
 		}, "ERROR exec[a] failed: exit 1:\n   \\x1b[2Jno (trying again in 1.5s)\nINFO exec[a] no longer fails\n"},
 		{"at rest", func(p *presenter) {
 			p.began = time.Now().Add(-time.Hour)
@@ -94,10 +95,10 @@ func TestWhatIsShown(t *testing.T) {
 		}, "INFO terminated: ended after 1h0m0s, converged: 3 ok\nWARN interrupt: ended after 1h0m0s, not converged: 3 failed\n"},
 		{"reload", func(p *presenter) { p.reloading() }, "INFO hangup: reading the graph again\n"},
 		{"pauses", func(p *presenter) {
-			p.paused(mgmt.Pause{Resource: "exec[a]", Until: time.Unix(0, 0).UTC(), Reason: "disks"}, true)
-			p.paused(mgmt.Pause{}, true)
-			p.paused(mgmt.Pause{Resource: "exec[a]"}, false)
-			p.paused(mgmt.Pause{}, false)
+			p.paused(reactor.Pause{Resource: "exec[a]", Until: time.Unix(0, 0).UTC(), Reason: "disks"}, true)
+			p.paused(reactor.Pause{}, true)
+			p.paused(reactor.Pause{Resource: "exec[a]"}, false)
+			p.paused(reactor.Pause{}, false)
 		}, "WARN exec[a] is paused until 1970-01-01T00:00:00Z: disks\nWARN everything is paused until it is resumed\nINFO exec[a] goes on\nINFO everything goes on\n"},
 		{"refused", func(p *presenter) { p.refused(finding); p.refused(errors.New("it is gone")) },
 			"ERROR graph refused, the last good one goes on: 1 error\n" +
@@ -123,21 +124,21 @@ func TestCountsOfFindings(t *testing.T) {
 }
 
 func TestConvergedLine(t *testing.T) {
-	var c mgmt.Counts
+	var c reactor.Counts
 	c[engine.StateOK], c[engine.StateFailed] = 3, 1
 	got := withoutTime(shown(&logFlags{}, func(p *presenter) { p.converged(false, c); p.converged(true, c) }))
 	if !strings.HasPrefix(got, "WARN at rest: 3 ok, 1 failed (") || strings.Count(got, "\n") != 1 {
 		t.Errorf("shown: %q", got)
 	}
-	if (mgmt.Counts{}).String() != "no resources" {
+	if (reactor.Counts{}).String() != "no resources" {
 		t.Error("an empty graph has no words")
 	}
 }
 
 func TestQuietAndDebug(t *testing.T) {
 	do := func(p *presenter) {
-		p.ran(mgmt.Run{Resource: "noop[a]", State: engine.StateOK})
-		p.ran(mgmt.Run{Resource: "noop[b]", State: engine.StateOK, Changed: true})
+		p.ran(reactor.Run{Resource: "noop[a]", State: engine.StateOK})
+		p.ran(reactor.Run{Resource: "noop[b]", State: engine.StateOK, Changed: true})
 		p.warned(finding)
 		p.logger.Info("said")
 	}
@@ -154,14 +155,14 @@ func TestQuietAndDebug(t *testing.T) {
 func TestJSONLog(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
 	out := shown(&logFlags{format: choice{word: "json"}, debug: true}, func(p *presenter) {
-		p.swapped(mgmt.Swap{Name: "web", Generation: 1})
-		p.ran(mgmt.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Refreshed: true, Changes: []engine.Change{updated("content", nil, long)}})
-		p.ran(mgmt.Run{Resource: "file[/x]", State: engine.StateWouldChange, Noop: true, Changes: []engine.Change{updated("content", schema.NewSecret("canary"), engine.Unknown)}})
-		p.ran(mgmt.Run{Resource: "file[/x]", State: engine.StateUnknown, Until: "exec[a]"})
-		p.ran(mgmt.Run{Resource: "file[/x]", State: engine.StateFailed, Err: errors.New("no"), Retry: true})
-		p.ran(mgmt.Run{Resource: "file[/x]", State: engine.StateOK})
-		p.converged(true, mgmt.Counts{})
-		p.converged(false, mgmt.Counts{})
+		p.swapped(reactor.Swap{Name: "web", Generation: 1})
+		p.ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Refreshed: true, Changes: []engine.Change{updated("content", nil, long)}})
+		p.ran(reactor.Run{Resource: "file[/x]", State: engine.StateWouldChange, Noop: true, Changes: []engine.Change{updated("content", schema.NewSecret("canary"), engine.Unknown)}})
+		p.ran(reactor.Run{Resource: "file[/x]", State: engine.StateUnknown, Until: "exec[a]"})
+		p.ran(reactor.Run{Resource: "file[/x]", State: engine.StateFailed, Err: errors.New("no"), Retry: true})
+		p.ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK})
+		p.converged(true, reactor.Counts{})
+		p.converged(false, reactor.Counts{})
 		p.refused(finding)
 		p.refused(errors.New("no"))
 		p.warned(finding)

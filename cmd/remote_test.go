@@ -17,12 +17,13 @@ import (
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // TestCodesAgree: status --exit-code ends as run would.
 func TestCodesAgree(t *testing.T) {
 	for s := range engine.State(engine.NumStates) {
-		var c mgmt.Counts
+		var c reactor.Counts
 		c[s] = 1
 		st := control.Status{Counts: map[string]int{s.String(): 1}}
 		if want := (mgmt.Report{Counts: c}).ExitCode(); st.Code() != want {

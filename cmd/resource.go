@@ -10,8 +10,8 @@ import (
 	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/spf13/cobra"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi/manifest"
 )
@@ -126,9 +126,9 @@ func (f *resourceFlags) run(ctx context.Context, a *app, args []string) error {
 	case f.watch:
 		return f.follow(ctx, a, t)
 	case len(args) > 2:
-		return f.set(ctx, a, []mgmt.Target{t})
+		return f.set(ctx, a, []look.Target{t})
 	}
-	return f.show(ctx, a, []mgmt.Target{t}, 0)
+	return f.show(ctx, a, []look.Target{t}, 0)
 }
 
 // check refuses flags that mean nothing with so many arguments.
@@ -202,7 +202,7 @@ func readSource(a *app, path string, from gapi.Source) ([]byte, error) {
 // graph. The first fault of the syntax is the only one. Faults of kinds are returned together,
 // with their places. The targets are sorted by kind, and keep their order within one, as the writer
 // of YAML needs it.
-func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
+func (f *resourceFlags) read(a *app, args []string) ([]look.Target, error) {
 	if len(args) > 1 {
 		return nil, fmt.Errorf("unexpected argument %q: with -f, the text says what to set", args[1])
 	}
@@ -217,7 +217,7 @@ func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s sets nothing", f.file)
 	}
-	var targets []mgmt.Target
+	var targets []look.Target
 	var wrong schema.Diagnostics
 	for _, d := range list {
 		k, err := a.lookKind(d.Kind)
@@ -230,8 +230,8 @@ func (f *resourceFlags) read(a *app, args []string) ([]mgmt.Target, error) {
 		case len(args) > 0 && !strings.EqualFold(args[0], k.Name):
 			wrong.Errorf(d.KindPos, "this is a %s, not a %s", k.Name, args[0])
 		}
-		targets = append(targets, mgmt.Target{Declaration: asked(dollar(d), f.backend)})
+		targets = append(targets, look.Target{Declaration: asked(dollar(d), f.backend)})
 	}
-	sorted.Stable(targets, func(x, y mgmt.Target) int { return strings.Compare(x.Kind, y.Kind) })
+	sorted.Stable(targets, func(x, y look.Target) int { return strings.Compare(x.Kind, y.Kind) })
 	return targets, wrong.Err()
 }

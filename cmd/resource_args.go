@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -18,8 +18,8 @@ import (
 // that is wrong with them at once.
 // The caller gets a declaration as a graph would have it, so one code checks both. Secret has the
 // keys of parameters that came from files.
-func readTarget(a *app, k engine.Kind, name string, args []string) (mgmt.Target, error) {
-	t := mgmt.Target{Declaration: gapi.Declaration{Kind: k.Name, Name: name, Value: &schema.Node{Kind: schema.NodeMap}}}
+func readTarget(a *app, k engine.Kind, name string, args []string) (look.Target, error) {
+	t := look.Target{Declaration: gapi.Declaration{Kind: k.Name, Name: name, Value: &schema.Node{Kind: schema.NodeMap}}}
 	// The name may be the variable of a script that is not set. No kind has a thing without a
 	// name.
 	if name == "" {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/look"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -20,7 +22,7 @@ func (f *logFlags) lookOptions(a *app, p *presenter) mgmt.Options {
 }
 
 // observations are things as they are seen, or why they can't be.
-type observations = iter.Seq2[mgmt.Observation, error]
+type observations = iter.Seq2[look.Observation, error]
 
 // looking is one look of a verb.
 // It belongs to one call of a verb and one goroutine. code is the sum of the exit codes, as bits.
@@ -37,7 +39,7 @@ type looking struct {
 // One failure does not end the look at the others. The looker and the presenter are closed before
 // it returns.
 // An error of take ends the look at once, such as a pipe whose reader has gone.
-func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Inspector) observations, take func(mgmt.Observation) error) (err error) {
+func (s *looking) each(ctx context.Context, see func(context.Context, *look.Inspector) observations, take func(look.Observation) error) (err error) {
 	p := s.log.presenter(s.a)
 	defer p.close()
 	l, err := mgmt.NewInspector(s.log.lookOptions(s.a, p))
@@ -51,7 +53,7 @@ func (s *looking) each(ctx context.Context, look func(context.Context, *mgmt.Ins
 	}
 	ctx, stop := s.a.onSignals(ctx, hooks)
 	defer stop()
-	for seen, err := range look(ctx, l) {
+	for seen, err := range see(ctx, l) {
 		if err != nil {
 			s.failed(err)
 		} else if err := take(seen); err != nil {
@@ -77,7 +79,7 @@ func (s *looking) failed(err error) {
 func lookCode(err error) int {
 	_, diagnosed := errors.AsType[schema.Diagnostics](err)
 	_, unknown := errors.AsType[*engine.UnknownKindError](err)
-	if diagnosed || unknown || errors.Is(err, mgmt.ErrBlind) {
+	if diagnosed || unknown || errors.Is(err, look.ErrBlind) {
 		return exitUsage
 	}
 	return exitFailed
@@ -102,8 +104,8 @@ func (s *looking) end(err error) error {
 
 // show looks at things. code is what became of them before.
 // The look comes after a change, so its code is added to that of the change, as bits.
-func (f *resourceFlags) show(ctx context.Context, a *app, targets []mgmt.Target, code int) error {
-	return f.write(ctx, &looking{log: &f.log, a: a, code: code}, len(targets) > 1, func(ctx context.Context, l *mgmt.Inspector) observations {
+func (f *resourceFlags) show(ctx context.Context, a *app, targets []look.Target, code int) error {
+	return f.write(ctx, &looking{log: &f.log, a: a, code: code}, len(targets) > 1, func(ctx context.Context, l *look.Inspector) observations {
 		return l.Read(ctx, targets...)
 	})
 }
@@ -111,26 +113,26 @@ func (f *resourceFlags) show(ctx context.Context, a *app, targets []mgmt.Target,
 // list shows all things of a kind.
 // Each thing that can't be seen is a line on standard error, and the rest of the list follows.
 func (f *resourceFlags) list(ctx context.Context, a *app, k engine.Kind) error {
-	return f.write(ctx, &looking{log: &f.log, a: a}, true, func(ctx context.Context, l *mgmt.Inspector) observations {
+	return f.write(ctx, &looking{log: &f.log, a: a}, true, func(ctx context.Context, l *look.Inspector) observations {
 		return l.List(ctx, anyOf(k.Name, f.backend, f.target))
 	})
 }
 
 // write writes the results, each thing as soon as it is seen.
-func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, look func(context.Context, *mgmt.Inspector) observations) error {
+func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, see func(context.Context, *look.Inspector) observations) error {
 	out := newObservationWriter(f.output.word, s.a.out, many)
 	// The writer is closed also after an error, so that a list in JSON is one document.
-	err := s.each(ctx, look, func(seen mgmt.Observation) error { return out.add(seen.Shown) })
+	err := s.each(ctx, see, func(seen look.Observation) error { return out.add(seen.Shown) })
 	return s.end(errors.Join(err, out.close()))
 }
 
 // follow shows a thing each time that it changes.
 // The code is 0 after a signal, also where a look has failed before it.
-func (f *resourceFlags) follow(ctx context.Context, a *app, t mgmt.Target) error {
+func (f *resourceFlags) follow(ctx context.Context, a *app, t look.Target) error {
 	s := &looking{log: &f.log, a: a, quiet: true}
 	err := s.each(ctx,
-		func(ctx context.Context, l *mgmt.Inspector) observations { return l.Follow(ctx, t) },
-		func(seen mgmt.Observation) error { return writeAgain(f.output.word, a.out, seen.Shown) })
+		func(ctx context.Context, l *look.Inspector) observations { return l.Follow(ctx, t) },
+		func(seen look.Observation) error { return writeAgain(f.output.word, a.out, seen.Shown) })
 	if _, ok := errors.AsType[signalError](err); ok {
 		return nil // that is how it ends
 	}
@@ -138,7 +140,7 @@ func (f *resourceFlags) follow(ctx context.Context, a *app, t mgmt.Target) error
 }
 
 // set makes things as they are wanted, and shows them.
-func (f *resourceFlags) set(ctx context.Context, a *app, targets []mgmt.Target) error {
+func (f *resourceFlags) set(ctx context.Context, a *app, targets []look.Target) error {
 	out, err := f.apply(ctx, a, targets)
 	// A failure of the machine keeps the bits of the changes. A wrong target has altered
 	// nothing.
@@ -154,12 +156,12 @@ func (f *resourceFlags) set(ctx context.Context, a *app, targets []mgmt.Target) 
 
 // apply sets things by an engine of their own. It takes the same path as a graph, so the checks
 // and the secrets are the same. On signals the engine stops; onSignals tells how.
-func (f *resourceFlags) apply(ctx context.Context, a *app, targets []mgmt.Target) (mgmt.Outcome, error) {
+func (f *resourceFlags) apply(ctx context.Context, a *app, targets []look.Target) (mgmt.Outcome, error) {
 	p := f.log.presenter(a)
 	defer p.close()
 	o := f.log.lookOptions(a, p)
 	if f.noop {
-		o.Noop = mgmt.NoopAll
+		o.Noop = reactor.NoopAll
 	}
 	o.Observer = mgmt.Observer{Ran: p.ran, Warned: p.warned, Stopping: p.stopping}
 	e, err := mgmt.New(o)

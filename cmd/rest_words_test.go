@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // TestFindingL4Words: the log, the status and the history say converged only where all is as wanted.
@@ -28,7 +28,7 @@ func TestFindingL4Words(t *testing.T) {
 		{engine.StateOK, func(st *control.Status) { st.Held = "no" }, "at rest"},
 		{engine.StateFailed, func(st *control.Status) { st.Converged = false }, "not converged"},
 	} {
-		var n mgmt.Counts
+		var n reactor.Counts
 		n[engine.StateOK]++
 		n[c.state]++
 		words := map[string]int{}

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -106,12 +107,12 @@ it.`,
 // noopPolicies are the words of --noop.
 // The empty word is a run without the flag. The words true and false are there for the
 // configuration file, where a person writes noop: true.
-var noopPolicies = map[string]mgmt.Noop{
-	"": mgmt.NoopOff, "false": mgmt.NoopOff, "all": mgmt.NoopAll, "true": mgmt.NoopAll, "default": mgmt.NoopDefault,
+var noopPolicies = map[string]reactor.Noop{
+	"": reactor.NoopOff, "false": reactor.NoopOff, "all": reactor.NoopAll, "true": reactor.NoopAll, "default": reactor.NoopDefault,
 }
 
 // noopPolicy reads --noop, whose values differ in which resources it binds.
-func (f *runFlags) noopPolicy() (mgmt.Noop, error) {
+func (f *runFlags) noopPolicy() (reactor.Noop, error) {
 	policy, ok := noopPolicies[f.noop]
 	if !ok {
 		return 0, fmt.Errorf("--noop=%s: write --noop=all, which is --noop alone, or --noop=default", f.noop)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
@@ -115,7 +115,7 @@ func diagnosticsAttr(ds schema.Diagnostics) slog.Attr {
 
 // runAttrs has a run for the log. The keys are those of the API.
 // Seconds are floating numbers, as in the API. A key without a value is left out.
-func runAttrs(r mgmt.Run) []slog.Attr {
+func runAttrs(r reactor.Run) []slog.Attr {
 	attrs := []slog.Attr{
 		slog.String("resource", r.Resource),
 		slog.String("state", r.State.String()),

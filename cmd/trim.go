@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // trimAfter are how long a graph that has converged is left alone before its memory is
@@ -47,8 +48,8 @@ func (t *trimmer) Open(_ context.Context, d *daemon.Daemon) error {
 // use.
 func (t *trimmer) observe(o mgmt.Observer) mgmt.Observer {
 	return o.With(mgmt.Observer{
-		Swapped: func(mgmt.Swap) { t.fresh = true },
-		Converged: func(yes bool, _ mgmt.Counts) {
+		Swapped: func(reactor.Swap) { t.fresh = true },
+		Converged: func(yes bool, _ reactor.Counts) {
 			if yes && t.fresh {
 				t.fresh = false
 				ask(t.graph)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // TestTrimmer: memory is tidied twice for each graph, when it has been at rest for a
@@ -15,15 +16,15 @@ func TestTrimmer(t *testing.T) {
 		n := 0
 		tr := newTrimmer()
 		tr.free = func() { n++ }
-		o := tr.observe(mgmt.Observer{Swapped: func(mgmt.Swap) {}, Converged: func(bool, mgmt.Counts) {}})
+		o := tr.observe(mgmt.Observer{Swapped: func(reactor.Swap) {}, Converged: func(bool, reactor.Counts) {}})
 		if err := tr.Start(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		for range 3 {
-			o.Swapped(mgmt.Swap{})
+			o.Swapped(reactor.Swap{})
 			for range 5 { // drift, repaired
-				o.Converged(true, mgmt.Counts{})
-				o.Converged(false, mgmt.Counts{})
+				o.Converged(true, reactor.Counts{})
+				o.Converged(false, reactor.Counts{})
 				time.Sleep(time.Minute)
 			}
 		}
@@ -31,8 +32,8 @@ func TestTrimmer(t *testing.T) {
 		if n != 6 {
 			t.Errorf("tidied %d times for 3 graphs", n)
 		}
-		o.Swapped(mgmt.Swap{})
-		o.Converged(true, mgmt.Counts{})
+		o.Swapped(reactor.Swap{})
+		o.Converged(true, reactor.Counts{})
 		time.Sleep(trimAfter[0] / 2)
 		if err := tr.Close(); err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/gapi"
 
 	_ "github.com/reactivegraph/mgmt/resources/all"
@@ -119,7 +120,7 @@ func TestWorkHasTheState(t *testing.T) {
 	if _, err := d.Run(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h, err := mgmt.HistoryIn(d.Folder.Dir)
+	h, err := statedir.HistoryIn(d.Folder.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}

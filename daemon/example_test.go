@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/daemon/state"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 
 	_ "github.com/reactivegraph/mgmt/resources/all"
 )
@@ -24,7 +25,7 @@ type counter struct {
 // Open adds an observer. A part that needs an address or a file takes it here.
 func (c *counter) Open(_ context.Context, d *daemon.Daemon) error {
 	c.d = d
-	d.Options.Observer = d.Options.Observer.With(mgmt.Observer{Ran: func(r mgmt.Run) {
+	d.Options.Observer = d.Options.Observer.With(mgmt.Observer{Ran: func(r reactor.Run) {
 		if r.Changed {
 			c.changed++
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/metrics"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 // DefaultMetrics is the address of the flag --prometheus without one, as in mgmt.
@@ -30,8 +31,8 @@ type metricsPart struct {
 	Metrics
 	counts   *metrics.Metrics
 	log      *slog.Logger
-	listener net.Listener                // nil for none
-	ended    atomic.Pointer[mgmt.Counts] // how the graph stood when Run ended
+	listener net.Listener                   // nil for none
+	ended    atomic.Pointer[reactor.Counts] // how the graph stood when Run ended
 	end      func()
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/world/kept"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/merge"
@@ -120,7 +121,7 @@ func (t *stateTeller) States(ctx context.Context) ([]native.State, error) {
 
 // stateOf returns the state of a resource in the form that is stored. The text of its error goes along.
 // The engine has taken secrets out of errors by then.
-func stateOf(resource string, s mgmt.Status) native.State {
+func stateOf(resource string, s reactor.Status) native.State {
 	state := native.State{Resource: resource, State: s.State.String(), BlockedBy: s.BlockedBy, Changed: s.Changed}
 	if s.Err != nil {
 		state.Error = s.Err.Error()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -36,7 +37,7 @@ func (s *statusFile) Open(_ context.Context, d *Daemon) (err error) {
 	if err != nil {
 		return s.fault(err)
 	}
-	d.Options.Observer = d.Options.Observer.With(mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) {
+	d.Options.Observer = d.Options.Observer.With(mgmt.Observer{Converged: func(yes bool, _ reactor.Counts) {
 		if _, err := fmt.Fprintln(s.f, yes); err != nil && s.err == nil {
 			s.err = s.fault(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	_ "github.com/reactivegraph/mgmt/docker"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -51,7 +52,7 @@ type engineRun struct {
 	done chan error
 
 	mu    sync.Mutex
-	ran   []mgmt.Run
+	ran   []reactor.Run
 	quiet bool
 }
 
@@ -62,11 +63,11 @@ func (d *realDaemon) run(text string, noop bool) *engineRun {
 	r.graph(text)
 	o := mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), Strict: true, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	o.Observer = mgmt.Observer{
-		Ran:       func(run mgmt.Run) { r.mu.Lock(); r.ran = append(r.ran, run); r.mu.Unlock() },
-		Converged: func(so bool, _ mgmt.Counts) { r.mu.Lock(); r.quiet = so; r.mu.Unlock() },
+		Ran:       func(run reactor.Run) { r.mu.Lock(); r.ran = append(r.ran, run); r.mu.Unlock() },
+		Converged: func(so bool, _ reactor.Counts) { r.mu.Lock(); r.quiet = so; r.mu.Unlock() },
 	}
 	if noop {
-		o.Noop = mgmt.NoopAll
+		o.Noop = reactor.NoopAll
 	}
 	e, err := mgmt.New(o)
 	if err != nil {
@@ -109,7 +110,7 @@ func (r *engineRun) failed(text string) {
 	r.d.await("a failure: "+text, func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return slices.ContainsFunc(r.ran, func(run mgmt.Run) bool { return run.Err != nil && strings.Contains(run.Err.Error(), text) })
+		return slices.ContainsFunc(r.ran, func(run reactor.Run) bool { return run.Err != nil && strings.Contains(run.Err.Error(), text) })
 	})
 }
 
@@ -250,7 +251,7 @@ func realNoop(d *realDaemon, _ string) {
 	d.await("it says that it would make it", func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		return slices.ContainsFunc(r.ran, func(run mgmt.Run) bool {
+		return slices.ContainsFunc(r.ran, func(run reactor.Run) bool {
 			return run.State == engine.StateWouldChange && len(run.Changes) > 0 && run.Changes[0].Field == "state"
 		})
 	})

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
@@ -31,7 +32,7 @@ type daemon struct {
 	mu    sync.Mutex
 	swaps int
 	calm  bool
-	runs  []mgmt.Run
+	runs  []reactor.Run
 }
 
 func startDaemon(t *testing.T, graph string) *daemon {
@@ -40,9 +41,9 @@ func startDaemon(t *testing.T, graph string) *daemon {
 	d := &daemon{t: t, file: filepath.Join(dir, "graph.yaml"), done: make(chan error, 1)}
 	d.write(graph)
 	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), Observer: mgmt.Observer{
-		Swapped:   func(mgmt.Swap) { d.note(func() { d.swaps++ }) },
-		Ran:       func(r mgmt.Run) { d.note(func() { d.runs = append(d.runs, r) }) },
-		Converged: func(yes bool, _ mgmt.Counts) { d.note(func() { d.calm = yes }) },
+		Swapped:   func(reactor.Swap) { d.note(func() { d.swaps++ }) },
+		Ran:       func(r reactor.Run) { d.note(func() { d.runs = append(d.runs, r) }) },
+		Converged: func(yes bool, _ reactor.Counts) { d.note(func() { d.calm = yes }) },
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +102,7 @@ func (d *daemon) end() {
 }
 
 // of returns how often a resource has run.
-func (d *daemon) of(resource string) (n int, last mgmt.Run) {
+func (d *daemon) of(resource string) (n int, last reactor.Run) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.runs {

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -211,9 +212,9 @@ func (v *lifeVector) run(t *testing.T) (lifeOutcome, string) {
 		Stdin: strings.NewReader(v.catalog()), NoAutoGroup: true,
 	}
 	if slices.Contains(v.Args, "--noop") {
-		o.Noop = mgmt.NoopDefault
+		o.Noop = reactor.NoopDefault
 	}
-	o.Observer.Ran = func(r mgmt.Run) {
+	o.Observer.Ran = func(r reactor.Run) {
 		fmt.Fprintf(&log, "%s %s changed=%v err=%v %v\n", r.Resource, r.State, r.Changed, r.Err, r.Changes)
 		if strings.HasPrefix(r.Resource, "noop[") || strings.HasPrefix(r.Resource, "msg[") {
 			return

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -52,7 +52,7 @@ func (r *run) expect(ctx context.Context, n *schema.Node) {
 func has(n *schema.Node, key string) bool { return n.Get(key) != nil }
 
 // unforeseen reports resources that have failed where the test expects no failure.
-func (r *run) unforeseen(n *schema.Node, statuses []mgmt.Status) {
+func (r *run) unforeseen(n *schema.Node, statuses []reactor.Status) {
 	pos := r.test.node.Pos
 	if n != nil {
 		pos = n.Pos
@@ -70,7 +70,7 @@ func (r *run) unforeseen(n *schema.Node, statuses []mgmt.Status) {
 
 // outcomeOf returns the resources by the words for their outcomes, in the order of their runs. A resource that only acted on a
 // notification counts as refreshed, and not as changed.
-func outcomeOf(runs []mgmt.Run, statuses []mgmt.Status) map[string][]string {
+func outcomeOf(runs []reactor.Run, statuses []reactor.Status) map[string][]string {
 	have := map[string][]string{}
 	add := func(word, id string) {
 		if !slices.Contains(have[word], id) {
@@ -181,7 +181,7 @@ func listed(word string, have []string) string {
 }
 
 // orderOf returns the resources that have changed or acted on a notification, in the order of their first runs.
-func orderOf(runs []mgmt.Run) (ids []string) {
+func orderOf(runs []reactor.Run) (ids []string) {
 	for _, run := range runs {
 		if run.Changed && !slices.Contains(ids, run.Resource) {
 			ids = append(ids, run.Resource)

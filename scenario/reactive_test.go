@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -46,7 +47,7 @@ resources:
 	ran := make(chan string, 100)
 	e, err := mgmt.New(mgmt.Options{
 		Registry: kinds, Host: host, Hostname: "w1", NoAutoGroup: true,
-		Observer: mgmt.Observer{Ran: func(run mgmt.Run) { ran <- run.Resource }},
+		Observer: mgmt.Observer{Ran: func(run reactor.Run) { ran <- run.Resource }},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
@@ -92,9 +93,9 @@ type run struct {
 	loaded chan struct{} // closed when the graph is in effect, or refused
 
 	mu   sync.Mutex
-	runs []mgmt.Run // of the present step
+	runs []reactor.Run // of the present step
 
-	statuses []mgmt.Status // at the last look
+	statuses []reactor.Status // at the last look
 
 	failures []Failure
 }
@@ -242,7 +243,7 @@ func (r *run) start(ctx context.Context) error {
 		Registry: r.kinds, World: mgmt.Share(r.world), Host: r.host, Hostname: r.host.Facts().Hostname, Roles: r.host.Facts().Roles,
 		NoWatch: true, NoAutoGroup: true, Strict: true,
 		Observer: mgmt.Observer{
-			Ran: func(run mgmt.Run) {
+			Ran: func(run reactor.Run) {
 				r.mu.Lock()
 				defer r.mu.Unlock()
 				r.runs = append(r.runs, run)

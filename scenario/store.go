@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -164,8 +164,8 @@ func (s *store) delivering() bool {
 }
 
 // idleReader reports whether a kv may not run. It does not read then, and the store can't tell whose a key is: nothing is waited for.
-func idleReader(list []mgmt.Status) bool {
-	return slices.ContainsFunc(list, func(st mgmt.Status) bool {
+func idleReader(list []reactor.Status) bool {
+	return slices.ContainsFunc(list, func(st reactor.Status) bool {
 		return strings.HasPrefix(st.Resource, storedKind+"[") && slices.Contains([]engine.State{engine.StateBlocked, engine.StatePaused, engine.StateHeld}, st.State)
 	})
 }

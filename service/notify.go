@@ -105,10 +105,10 @@ func (s *Notifier) Observe(o mgmt.Observer) mgmt.Observer {
 	}
 	return o.With(mgmt.Observer{
 		Swapped:   s.swapped,
-		Ran:       func(mgmt.Run) { s.stir() },
+		Ran:       func(reactor.Run) { s.stir() },
 		Loaded:    func(func() *engine.Graph) { s.loaded() },
 		Refused:   s.refuse,
-		Converged: func(bool, mgmt.Counts) { s.stir() },
+		Converged: func(bool, reactor.Counts) { s.stir() },
 	})
 }
 
@@ -119,7 +119,7 @@ func (s *Notifier) heartbeat() { ask(s.heartbeats) }
 func (s *Notifier) stir() { ask(s.stirs) }
 
 // swapped notes what is held beside a graph that takes effect; loaded follows.
-func (s *Notifier) swapped(w mgmt.Swap) {
+func (s *Notifier) swapped(w reactor.Swap) {
 	s.mu.Lock()
 	s.held = w.Held
 	s.mu.Unlock()
@@ -202,7 +202,7 @@ func (s *Notifier) stopping() {
 }
 
 // stands tells how the graph stands.
-func (s *Notifier) stands(r mgmt.Rest) {
+func (s *Notifier) stands(r reactor.Rest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if text := r.String(); text != s.text && s.stage == stageReady {
@@ -276,7 +276,7 @@ func datagram(addr *net.UnixAddr, text string) error {
 //
 // Rest is Engine.Rest. Stalled may be nil. It is called on a goroutine of the Notifier when the loop has not gone
 // around for three quarters of the time that systemd waits: there is still time for a dump.
-func (s *Notifier) Start(ctx context.Context, rest func(context.Context) (mgmt.Rest, error), stalled func(context.Context)) (stop func()) {
+func (s *Notifier) Start(ctx context.Context, rest func(context.Context) (reactor.Rest, error), stalled func(context.Context)) (stop func()) {
 	if s.addr == nil {
 		return func() {}
 	}
@@ -300,7 +300,7 @@ func (s *Notifier) Start(ctx context.Context, rest func(context.Context) (mgmt.R
 
 // tellRest tells how the graph stands when that may have changed, but not more
 // often than statusEvery.
-func (s *Notifier) tellRest(ctx context.Context, rest func(context.Context) (mgmt.Rest, error)) {
+func (s *Notifier) tellRest(ctx context.Context, rest func(context.Context) (reactor.Rest, error)) {
 	for {
 		select {
 		case <-s.stirs:

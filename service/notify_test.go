@@ -38,7 +38,7 @@ func newTestService(t *testing.T, watchdog time.Duration) (*Notifier, *servicete
 	return s, m
 }
 
-func tally(ok, failed int) (r mgmt.Rest) {
+func tally(ok, failed int) (r reactor.Rest) {
 	r.Converged = true
 	r.Counts[engine.StateOK], r.Counts[engine.StateFailed] = ok, failed
 	return r
@@ -96,9 +96,9 @@ func TestFindingC14HeldAtTheStart(t *testing.T) {
 func TestFindingM1HeldBeside(t *testing.T) {
 	s, m := newTestService(t, 0)
 	o := s.Observe(mgmt.Observer{})
-	o.Swapped(mgmt.Swap{Held: &reactor.RemovalsError{Removed: make([]string, 5), Of: 6}})
+	o.Swapped(reactor.Swap{Held: &reactor.RemovalsError{Removed: make([]string, 5), Of: 6}})
 	o.Loaded(nil)
-	o.Swapped(mgmt.Swap{})
+	o.Swapped(reactor.Swap{})
 	o.Loaded(nil)
 	expect(t, m, "STATUS=graph held (it removes 5 of 6 resources; mgmt resume accepts that), the last good one goes on: graph in effect\nREADY=1", "STATUS=graph in effect")
 }
@@ -204,10 +204,10 @@ func TestStatusIsThrottled(t *testing.T) {
 		s.loaded()
 		m.All()
 		n := 0
-		stop := s.Start(t.Context(), func(context.Context) (mgmt.Rest, error) { n++; return tally(n, 0), nil }, nil)
+		stop := s.Start(t.Context(), func(context.Context) (reactor.Rest, error) { n++; return tally(n, 0), nil }, nil)
 		o := s.Observe(mgmt.Observer{})
 		for range 2500 {
-			o.Ran(mgmt.Run{})
+			o.Ran(reactor.Run{})
 			time.Sleep(time.Millisecond)
 		}
 		synctest.Wait()
@@ -225,7 +225,7 @@ func TestWatchdog(t *testing.T) {
 		var stalls atomic.Int32
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		stop := s.Start(ctx, func(context.Context) (mgmt.Rest, error) { return mgmt.Rest{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
+		stop := s.Start(ctx, func(context.Context) (reactor.Rest, error) { return reactor.Rest{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
 		var o mgmt.Options
 		s.Configure(&o)
 		heartbeat := func(times int) {

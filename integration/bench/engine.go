@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	_ "github.com/reactivegraph/mgmt/resources/all"
@@ -23,7 +24,7 @@ type running struct {
 	stop      context.CancelFunc
 	done      chan error
 	converged chan time.Time
-	swapped   chan mgmt.Swap
+	swapped   chan reactor.Swap
 }
 
 // start runs a frontend.
@@ -33,15 +34,15 @@ func start(f gapi.Frontend, o mgmt.Options) *running {
 	r := &running{
 		done:      make(chan error, 1),
 		converged: make(chan time.Time, 1024),
-		swapped:   make(chan mgmt.Swap, 1024),
+		swapped:   make(chan reactor.Swap, 1024),
 	}
 	o.Strict = true
-	o.Observer.Converged = func(yes bool, _ mgmt.Counts) {
+	o.Observer.Converged = func(yes bool, _ reactor.Counts) {
 		if yes {
 			r.converged <- time.Now()
 		}
 	}
-	o.Observer.Swapped = func(s mgmt.Swap) { r.swapped <- s }
+	o.Observer.Swapped = func(s reactor.Swap) { r.swapped <- s }
 	e, err := mgmt.New(o)
 	must(err)
 	r.e = e

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -186,7 +187,7 @@ func newRelay(b *bench, name, receiver string) *relay {
 	must(os.WriteFile(path, []byte("resources:\n  kv: [{name: k}]\n  value:\n  - name: v\n    "+receiver+"\n"), 0o600))
 	var o mgmt.Options
 	o.World = mgmt.Share(l.world)
-	o.Observer.Ran = func(run mgmt.Run) {
+	o.Observer.Ran = func(run reactor.Run) {
 		if run.Resource == "value[v]" {
 			l.ran <- struct{}{}
 		}

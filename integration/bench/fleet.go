@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/native"
 )
@@ -192,7 +193,7 @@ func (f *fleet) host(ctx context.Context, name string) {
 	var writer *native.Writer
 	e, err := mgmt.New(mgmt.Options{
 		Hostname: name, Host: enginetest.NewHost(), World: mgmt.Share(world), Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
-		Observer: mgmt.Observer{Ran: func(r mgmt.Run) {
+		Observer: mgmt.Observer{Ran: func(r reactor.Run) {
 			f.runs.Add(1)
 			writer.Touch(r.Resource)
 		}},

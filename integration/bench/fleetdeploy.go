@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/deployed"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -35,8 +36,8 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 	e, err := mgmt.New(mgmt.Options{
 		Hostname: name, Host: enginetest.NewHost(), World: mgmt.Share(world), Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
 		Observer: mgmt.Observer{
-			Ran:       func(mgmt.Run) { f.runs.Add(1) },
-			Converged: func(yes bool, _ mgmt.Counts) { rests.Store(yes); report.Touch() },
+			Ran:       func(reactor.Run) { f.runs.Add(1) },
+			Converged: func(yes bool, _ reactor.Counts) { rests.Store(yes); report.Touch() },
 		},
 	})
 	must(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -119,7 +120,7 @@ func swapLarge(b *bench) result {
 	graphs := make(chan *gapi.Declared)
 	var others, runs int
 	changed := ""
-	o := mgmt.Options{Observer: mgmt.Observer{Ran: func(r mgmt.Run) {
+	o := mgmt.Options{Observer: mgmt.Observer{Ran: func(r reactor.Run) {
 		runs++
 		if changed != "" && r.Resource != changed {
 			others++

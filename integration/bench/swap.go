@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -67,7 +68,7 @@ func swapping(b *bench) (r *running, runs func() []string) {
 			}
 		}
 	}()
-	o := mgmt.Options{Observer: mgmt.Observer{Ran: func(r mgmt.Run) { ran <- r.Resource }}}
+	o := mgmt.Options{Observer: mgmt.Observer{Ran: func(r reactor.Run) { ran <- r.Resource }}}
 	r = start(yaml.New(graphFile(b.dir, -1, ""), yaml.Options{}), o)
 	r.rest()
 	<-r.swapped

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources/svc"
@@ -37,7 +38,7 @@ func engineOn(t *testing.T, want svc.Res, units ...string) {
 		g.Resources = append(g.Resources, static.Declare("svc", unit, r))
 	}
 	converged, done := make(chan struct{}, 100), make(chan error, 1)
-	e, err := mgmt.New(mgmt.Options{Strict: true, Observer: mgmt.Observer{Converged: func(yes bool, _ mgmt.Counts) {
+	e, err := mgmt.New(mgmt.Options{Strict: true, Observer: mgmt.Observer{Converged: func(yes bool, _ reactor.Counts) {
 		if yes {
 			converged <- struct{}{}
 		}

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	_ "github.com/reactivegraph/mgmt/resources/all"
@@ -91,9 +92,9 @@ func soak(length time.Duration, n int, dir string, seed uint64) (err error) {
 	s.engine, err = mgmt.New(mgmt.Options{
 		State: mgmt.StateIn(s.state()), Strict: true, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Observer: mgmt.Observer{
-			Swapped: func(mgmt.Swap) { token(s.swapped) },
-			Ran:     func(mgmt.Run) { s.runs++ },
-			Converged: func(yes bool, _ mgmt.Counts) {
+			Swapped: func(reactor.Swap) { token(s.swapped) },
+			Ran:     func(reactor.Run) { s.runs++ },
+			Converged: func(yes bool, _ reactor.Counts) {
 				if yes {
 					token(s.converged)
 				}

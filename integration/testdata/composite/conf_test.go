@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -157,7 +158,7 @@ func TestRun(t *testing.T) {
 	states := map[string]engine.State{}
 	e, err := mgmt.New(mgmt.Options{
 		State: mgmt.StateIn(filepath.Join(dir, "state")), ConvergedExit: true,
-		Observer: mgmt.Observer{Ran: func(run mgmt.Run) { states[run.Resource] = run.State }},
+		Observer: mgmt.Observer{Ran: func(run reactor.Run) { states[run.Resource] = run.State }},
 	})
 	if err != nil {
 		t.Fatal(err)
