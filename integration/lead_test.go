@@ -24,11 +24,11 @@ import (
 	_ "github.com/reactivegraph/mgmt/resources"
 )
 
-// TestFindingR2Example runs the example of docs/many-machines.md on three hosts: a file on the chosen host alone. The lead moves because hosts lose
+// TestFindingR2Example runs the example of docs/fleet.md on three hosts: a file on the chosen host alone. The lead moves because hosts lose
 // the store, end and are killed. In the end one host has the file, and it is the chosen one.
 func TestFindingR2Example(t *testing.T) {
 	const seeds, faults = 5, 15
-	example := exampleWith(t, "many-machines.md", "/etc/cron.d/backup")
+	example := exampleWith(t, "fleet.md", "/etc/cron.d/backup")
 	for seed := range uint64(seeds) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			t.Parallel()
