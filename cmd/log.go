@@ -10,7 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
-// The events that the daemon tells at once; see docs/api.md.
+// The events that the daemon tells at once; see docs/objects.md.
 const (
 	// mostEvents is for log, and mostRuns for why.
 	mostEvents = 1000

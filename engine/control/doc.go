@@ -1,7 +1,7 @@
 // Package control lets people and programs ask a running engine about its work and
 // the reasons, and tell it to leave things alone for a while. It has an HTTP API on a
 // unix socket (Server, Listen), the history behind it (Recorder), and a Client. The
-// endpoints and the fields of their answers are in docs/api.md; the types here are
+// endpoints and the fields of their answers are in docs/objects.md; the types here are
 // those fields. A program that embeds the engine calls the Recorder from its
 // Observer, and Server and Recorder.Run from Background: see the example of mgmt.Options.
 //

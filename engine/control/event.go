@@ -44,7 +44,7 @@ var outcomes = []Outcome{
 func Outcomes() []Outcome { return outcomes[:len(outcomes):len(outcomes)] }
 
 // Event is one thing that happened. Which fields are there depends on the
-// outcome; see docs/api.md.
+// outcome; see docs/objects.md.
 // Times in seconds are floating numbers. Members that are empty are left out of the JSON.
 type Event struct {
 	ID       uint64    `json:"id,omitempty"` // 0 for what only memory knows

@@ -38,7 +38,7 @@ func words(outcomes []Outcome) (list []string) {
 	return list
 }
 
-// routes are the endpoints. The meaning of their answers is in docs/api.md.
+// routes are the endpoints. The meaning of their answers is in docs/objects.md.
 // They are fixed when the Server is made. The OpenAPI document is made from the same
 // list.
 func (s *Server) routes() []httpd.Route {

@@ -564,13 +564,9 @@ func TestNothingOfTheResources(t *testing.T) {
 
 // TestRoutesAreDocumented: each with its parameters, and no others.
 func TestRoutesAreDocumented(t *testing.T) {
-	var page []byte
-	for _, name := range []string{"api.md", "objects.md"} { // the second is about all below /v1/api and /v1/store
-		text, err := os.ReadFile("../../docs/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		page = append(page, text...)
+	page, err := os.ReadFile("../../docs/objects.md")
+	if err != nil {
+		t.Fatal(err)
 	}
 	var told []string
 	for _, m := range regexp.MustCompile("(?m)^### `([A-Z]+) ([^ `?]+)`").FindAllStringSubmatch(string(page), -1) {
@@ -583,24 +579,24 @@ func TestRoutesAreDocumented(t *testing.T) {
 		}
 		k := slices.Index(told, rt.Method+" "+rt.Pattern)
 		if k < 0 {
-			t.Errorf("no page has %s %s", rt.Method, rt.Pattern)
+			t.Errorf("docs/objects.md does not have %s %s", rt.Method, rt.Pattern)
 			continue
 		}
 		told = slices.Delete(told, k, k+1)
 		for _, p := range rt.Params {
 			if !strings.Contains(string(page), "`"+p.Name+"`") {
-				t.Errorf("docs/api.md does not have the parameter %s of %s", p.Name, rt.Pattern)
+				t.Errorf("docs/objects.md does not have the parameter %s of %s", p.Name, rt.Pattern)
 			}
 		}
 	}
 	if len(told) > 0 {
-		t.Errorf("docs/api.md tells of %v, which are not there", told)
+		t.Errorf("docs/objects.md tells of %v, which are not there", told)
 	}
 }
 
 // TestFieldsAreDocumented: each field of each document.
 func TestFieldsAreDocumented(t *testing.T) {
-	page, err := os.ReadFile("../../docs/api.md")
+	page, err := os.ReadFile("../../docs/objects.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -617,7 +613,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 		for f := range typ.Fields() {
 			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 			if name != "" && name != "-" && !strings.Contains(string(page), "`"+name+"`") {
-				t.Errorf("docs/api.md does not have %s of %s", name, typ)
+				t.Errorf("docs/objects.md does not have %s of %s", name, typ)
 			}
 			look(f.Type)
 		}
@@ -630,7 +626,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 	}
 	for _, o := range Outcomes() {
 		if !strings.Contains(string(page), "`"+string(o)+"`") {
-			t.Errorf("docs/api.md does not have the outcome %s", o)
+			t.Errorf("docs/objects.md does not have the outcome %s", o)
 		}
 	}
 }
