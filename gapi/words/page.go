@@ -11,10 +11,9 @@ import (
 //go:embed example
 var Examples embed.FS
 
-// notations are the examples in the order in which the page shows them.
+// notations are the examples in the order in which the page shows them. That of Ansible is left out: docs/coming-from-ansible.md tells a longer story.
 var notations = []struct{ Title, File, Language string }{
 	{"mgmt of purpleidea", "upstream.yaml", "yaml"},
-	{"Ansible", "playbook.yaml", "yaml"},
 	{"Puppet", "manifest.pp", "puppet"},
 	{"Salt", "state.sls", "yaml"},
 	{"here", "ours.yaml", "yaml"},
@@ -56,7 +55,7 @@ var sections = []struct {
 	title, intro string
 	places       []string
 }{
-	{"What nothing means", "These parameters have another meaning here where a graph says nothing. `mgmt validate` says so. A running graph gets a note about groups of users, and about the others if it has words of mgmt of purpleidea.", []string{"absent ", "differs "}},
+	{"What nothing means", "These parameters have another default here. `mgmt validate` says so. A running graph gets a note about groups of users, and about the others if it has words of mgmt of purpleidea.", []string{"absent ", "differs "}},
 	{"Kinds", "Modules of Ansible are named with `ansible.builtin.` or without.", []string{"kind"}},
 	{"In addition to the parameters of every resource", "References are texts such as `svc[nginx]`. `Service['nginx']` of Puppet and `service: nginx` of Salt are read too.", []string{"each", "name"}},
 	{"Metaparameters", "They stand below the key `meta` of a resource.", []string{"meta", "meta."}},
@@ -151,9 +150,8 @@ func ours(w *Word) string {
 
 const pageHead = `# Coming from mgmt, Ansible, Puppet and Salt
 
-This page is for people who know one of these tools. ` + "`mgmt`" + ` here is this program; "mgmt of purpleidea" is the older program of that name.
-
-A graph may use words of the other tools. Where the meaning of a word is clear, the program takes it, and a note at load names our word:
+This page translates the words of these tools. "mgmt of purpleidea" is the older program of that name. A graph may use words of another
+tool: if the meaning is clear, mgmt takes the word and notes its own at load:
 
 ` + "```text" + `
 $ mgmt validate graph.yaml
@@ -162,14 +160,14 @@ graph.yaml:5:12: note: state: started of svc is state: running here (Ansible)
 ok: 1 resource, 0 edges
 ` + "```" + `
 
-A word is noted once, not at every resource. ` + "`mgmt fmt -w graph.yaml`" + ` puts our words in the place of the others. Where the meaning is not clear, the
-word is an error that says what to write here.
+It notes a word once, not at every resource. ` + "`mgmt fmt -w graph.yaml`" + ` replaces the words. A word whose meaning is not clear is an error
+that says what to write.
 
 | you have | what to do |
 | --- | --- |
 | a graph of mgmt of purpleidea in YAML | ` + "`mgmt validate FILE`" + ` says what is different, ` + "`mgmt run FILE`" + ` runs it |
 | a graph of mgmt of purpleidea in mcl | write it in YAML: there is no reader for mcl |
-| a playbook of Ansible | write its tasks as resources, with the words of the modules; handlers become ` + "`notify`" + ` |
+| a playbook of Ansible | write its tasks as resources, with the words of the modules; [a web server told twice](../coming-from-ansible.md) shows how |
 | a catalog of Puppet | ` + "`mgmt run --puppet-catalog FILE`" + ` runs it, see [Puppet catalogs](../puppet-catalogs.md) |
 | a type of the Resource API of Puppet | ` + "`--types FOLDER`" + ` reads it, see [types as data](../types-as-data.md) |
 | states of Salt | write them as resources, with the words of the states; ` + "`mgmt call`" + ` calls functions such as ` + "`pkg.list_pkgs`" + ` |
@@ -181,7 +179,6 @@ A package, its configuration, its service, a user and a command.
 `
 
 const pageTable = `
-Four things are different here. The program keeps the machine so, and does not end. Resources that do not depend on each other run
-at once. A file that changes restarts nothing unless ` + "`notify`" + ` says so. A resource that fails blocks the resources that
-depend on it, and is tried again.
+Four things differ. mgmt does not end: it keeps the machine so. Resources that do not depend on each other run at once. A changed file
+restarts nothing unless ` + "`notify`" + ` says so. A failed resource blocks those that depend on it, and is retried.
 `
