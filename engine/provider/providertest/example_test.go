@@ -100,7 +100,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, example, _ := strings.Cut(string(page), "`engine/provider/providertest` is the suite")
+	_, example, _ := strings.Cut(string(page), "### Testing a provider\n")
 	_, example, _ = strings.Cut(example, "```go\n")
 	example, _, found := strings.Cut(example, "```\n")
 	if !found || !strings.Contains(string(self), example) {
