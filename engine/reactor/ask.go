@@ -22,15 +22,23 @@ func (r *Reactor) begun(ctx context.Context) error {
 	}
 }
 
+// request is a call that another goroutine wants done on the loop.
+type request struct {
+	do   func()
+	done chan struct{} // closed by the loop once it is done
+}
+
+func newRequest(do func()) request { return request{do, make(chan struct{})} }
+
 // do has f done on the loop and waits for its end.
 func (r *Reactor) do(ctx context.Context, f func()) error {
 	if err := r.begun(ctx); err != nil {
 		return err
 	}
-	done := make(chan struct{})
+	q := newRequest(f)
 	select {
-	case r.requests <- func() { defer close(done); f() }:
-		<-done
+	case r.requests <- q:
+		<-q.done
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -45,10 +53,10 @@ func (r *Reactor) ask(ctx context.Context, f func()) error {
 	if err := r.begun(ctx); err != nil {
 		return err
 	}
-	done := make(chan struct{})
+	q := newRequest(f)
 	select {
-	case r.questions <- func() { defer close(done); f() }:
-		<-done
+	case r.questions <- q:
+		<-q.done
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

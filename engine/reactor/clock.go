@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"container/heap"
+	"iter"
 	"math"
 	"time"
 
@@ -99,15 +100,15 @@ func (l *loop) arm() {
 	a.timer.Reset(time.Duration(a.armed - l.r.now()))
 }
 
-// ring does everything whose time has come.
-func (l *loop) ring() {
-	a := &l.alarms
-	a.armed = 0
-	l.moment = l.r.now()
-	for len(a.list) > 0 && a.list[0].at <= l.moment {
-		heap.Pop(a).(alarm).do()
+// due yields the alarms whose time has come, the first one first, and takes each of them away.
+func (a *alarms) due(now int64) iter.Seq[alarm] {
+	return func(yield func(alarm) bool) {
+		for len(a.list) > 0 && a.list[0].at <= now {
+			if !yield(heap.Pop(a).(alarm)) {
+				return
+			}
+		}
 	}
-	l.arm()
 }
 
 // heartbeat says again and again that the loop is alive.

@@ -81,11 +81,11 @@ func (l *loop) turn(ctx context.Context) {
 	select {
 	case <-mail:
 		l.deliver()
-	case f := <-l.r.requests:
+	case q := <-l.r.requests:
 		l.moment = l.r.now()
-		f()
-	case f := <-l.r.questions:
-		f()
+		l.serve(q)
+	case q := <-l.r.questions:
+		l.serve(q)
 	case <-alarm:
 		l.ring()
 	case <-behind:
@@ -97,6 +97,22 @@ func (l *loop) turn(ctx context.Context) {
 	l.startRuns()
 	l.checkRealized()
 	l.settle()
+}
+
+// serve does what another goroutine has asked for.
+func (l *loop) serve(q request) {
+	defer close(q.done)
+	q.do()
+}
+
+// ring does everything whose time has come.
+func (l *loop) ring() {
+	l.alarms.armed = 0
+	l.moment = l.r.now()
+	for a := range l.alarms.due(l.moment) {
+		a.do()
+	}
+	l.arm()
 }
 
 // startRuns starts the vertices that the machine lets start. It lets several runs go first: short
@@ -161,6 +177,3 @@ func (l *loop) news(v *vertex, news uint32) {
 		l.finished(v)
 	}
 }
-
-// named returns the vertex of the present graph with an id, nil if there is none.
-func (l *loop) named(id string) *vertex { return l.names.find(id) }

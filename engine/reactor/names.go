@@ -21,6 +21,9 @@ func (n *names) find(id string) *vertex {
 	return n.slots[n.place(id)]
 }
 
+// named returns the vertex of the present graph with an id, nil if there is none.
+func (l *loop) named(id string) *vertex { return l.names.find(id) }
+
 // put puts a vertex in, in the place of one with the same id.
 func (n *names) put(v *vertex) {
 	n.room(n.used + 1)

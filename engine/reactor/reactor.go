@@ -29,8 +29,8 @@ type Reactor struct {
 	ctx   context.Context // of Run; set before anything else runs
 
 	mail      *mailbox
-	requests  chan func()   // calls of other goroutines to be done on the loop
-	questions chan func()   // their questions; also answered while Run waits for its end
+	requests  chan request  // calls of other goroutines to be done on the loop
+	questions chan request  // their questions; also answered while Run waits for its end
 	quit      chan struct{} // closed by Abandon
 	quitOnce  sync.Once
 	started   chan struct{} // closed when Run has begun
@@ -72,8 +72,8 @@ func New(o Options) (*Reactor, error) {
 		log:       o.Logger,
 		epoch:     o.Clock.Now(),
 		mail:      newMailbox(),
-		requests:  make(chan func()),
-		questions: make(chan func()),
+		requests:  make(chan request),
+		questions: make(chan request),
 		quit:      make(chan struct{}),
 		started:   make(chan struct{}),
 		stopped:   make(chan struct{}),

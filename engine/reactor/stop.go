@@ -65,8 +65,8 @@ func (e *ending) drain(late <-chan time.Time) bool {
 		select {
 		case <-e.l.r.mail.wake:
 			e.l.deliver()
-		case f := <-e.l.r.questions:
-			f()
+		case q := <-e.l.r.questions:
+			e.l.serve(q)
 		case <-late:
 			e.tellStopping()
 		case <-e.l.r.quit:

@@ -152,7 +152,7 @@ func (f *failures) face(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case f.l.r.requests <- f.machineChanged:
+		case f.l.r.requests <- newRequest(f.machineChanged):
 		case <-ctx.Done():
 			return nil
 		}
