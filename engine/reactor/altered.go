@@ -10,7 +10,7 @@ import (
 // unaltered warns, with Options.Debug, where a method alters parameters of v: an identical graph then differs from what runs, and
 // changes the resource. It is called before the method, and the returned function after it.
 func (v *vertex) unaltered(method string) (check func()) {
-	if !v.r.opt.Debug {
+	if !v.core.opt.Debug {
 		return func() {}
 	}
 	before := v.parameters()
@@ -26,7 +26,7 @@ func (v *vertex) unaltered(method string) (check func()) {
 			}
 		}
 		if len(keys) > 0 {
-			v.r.log.Warn("a method alters parameters of its resource, which an identical graph then changes; keep what it computes in fields that are no parameters",
+			v.core.log.Warn("a method alters parameters of its resource, which an identical graph then changes; keep what it computes in fields that are no parameters",
 				slog.String("resource", v.ID), slog.String("method", method), slog.Any("parameters", keys))
 		}
 	}

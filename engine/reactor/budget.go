@@ -14,13 +14,13 @@ const tableBudget = "budget" // key: the number of a change; when it was made, b
 // take asks the budget for one change of v. The job keeps its
 // number, which is to be recorded.
 func (x *runner) take(v *vertex) error {
-	if v.run.job.pass || !x.r.account.On() {
+	if v.run.job.pass || !x.account.On() {
 		return nil
 	}
-	v.run.job.refill = x.r.account.Refills()
-	num, past, err := x.r.account.Take(x.r.now())
+	v.run.job.refill = x.account.Refills()
+	num, past, err := x.account.Take(x.now())
 	for _, n := range past {
-		x.r.memory.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
+		x.memory.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
 	}
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (x *runner) spent(v *vertex, writes []engine.Write) []engine.Write {
 	if v.run.job.spending == 0 {
 		return writes
 	}
-	return append(writes, engine.Write{Table: tableBudget, Key: hold.BudgetKey(v.run.job.spending), Value: hold.BudgetValue(x.r.opt.Wall())})
+	return append(writes, engine.Write{Table: tableBudget, Key: hold.BudgetKey(v.run.job.spending), Value: hold.BudgetValue(x.opt.Wall())})
 }
 
 // untake gives it back: nothing was changed.
@@ -43,40 +43,40 @@ func (x *runner) untake(v *vertex) {
 	if v.run.job.spending == 0 {
 		return
 	}
-	x.r.account.GiveBack(v.run.job.spending)
-	x.r.memory.recorder.Note(tableBudget, hold.BudgetKey(v.run.job.spending), nil)
+	x.account.GiveBack(v.run.job.spending)
+	x.memory.recorder.Note(tableBudget, hold.BudgetKey(v.run.job.spending), nil)
 	v.run.job.spending = 0
 }
 
 // refill lets as much change again as at the start.
 func (b *holds) refill() {
-	for _, n := range b.l.r.account.Refill() {
-		b.l.r.memory.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
+	for _, n := range b.l.account.Refill() {
+		b.l.memory.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
 	}
 	b.unlatch()
 }
 
 // unlatch lets changes be made again as far as the time allows.
 func (b *holds) unlatch() {
-	if b.l.r.account.Unlatch() {
-		b.l.r.memory.recorder.Note(tableBudget, hold.BudgetEmpty, nil)
+	if b.l.account.Unlatch() {
+		b.l.memory.recorder.Note(tableBudget, hold.BudgetEmpty, nil)
 	}
 }
 
 // recallBudget counts the changes of an earlier process. Without a budget they
 // are forgotten.
 func (b *holds) recallBudget(ctx context.Context) error {
-	for rec, err := range b.l.r.opt.Store.Records(ctx, tableBudget) {
+	for rec, err := range b.l.opt.Store.Records(ctx, tableBudget) {
 		if err != nil {
 			return fmt.Errorf("the change budget: %w", err)
 		}
-		if b.l.r.account.Recall(rec.Key, rec.Value, b.l.r.now(), b.l.r.opt.Wall()) {
-			b.l.r.memory.recorder.Note(tableBudget, rec.Key, nil)
+		if b.l.account.Recall(rec.Key, rec.Value, b.l.now(), b.l.opt.Wall()) {
+			b.l.memory.recorder.Note(tableBudget, rec.Key, nil)
 		}
 	}
-	if b.l.r.account.Recalled() {
-		b.l.r.log.Warn("the change budget was used up before the last end: what wants to change is held until it is resumed (mgmt resume)",
-			slog.String("budget", b.l.r.account.String()))
+	if b.l.account.Recalled() {
+		b.l.log.Warn("the change budget was used up before the last end: what wants to change is held until it is resumed (mgmt resume)",
+			slog.String("budget", b.l.account.String()))
 	}
 	return nil
 }

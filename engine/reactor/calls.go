@@ -25,9 +25,9 @@ type call struct {
 }
 
 // call calls a method of v, and counts it as running meanwhile.
-func (r *Reactor) call(v *vertex, method string, f func() error) error {
-	place := r.calls.begin(call{v, method, r.now()})
-	defer r.calls.done(place)
+func (c *core) call(v *vertex, method string, f func() error) error {
+	place := c.calls.begin(call{v, method, c.now()})
+	defer c.calls.done(place)
 	return f()
 }
 

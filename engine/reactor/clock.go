@@ -9,16 +9,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// now is the time since the reactor was made, by the monotonic clock. It begins at
-// 1, so that 0 may stand for never.
-func (r *Reactor) now() int64 { return int64(engine.Since(r.opt.Clock, r.epoch)) + 1 }
-
-// newTimer is the timer of components.
-func (r *Reactor) newTimer(d time.Duration) (<-chan time.Time, func() bool) {
-	t := engine.NewTimer(r.opt.Clock, d)
-	return t.C, t.Stop
-}
-
 // alarm is something that the loop has to do at a time.
 type alarm struct {
 	at int64
@@ -73,7 +63,7 @@ func (l *loop) after(d time.Duration, v *vertex, do func()) {
 	if v != nil {
 		l.disarm(v)
 	}
-	now := l.r.now()
+	now := l.now()
 	at := now + min(int64(max(d, 0)), math.MaxInt64-now)
 	heap.Push(&l.alarms, alarm{at: at, v: v, do: do})
 	l.arm()
@@ -97,7 +87,7 @@ func (l *loop) arm() {
 		return
 	}
 	a.armed = a.list[0].at
-	a.timer.Reset(time.Duration(a.armed - l.r.now()))
+	a.timer.Reset(time.Duration(a.armed - l.now()))
 }
 
 // due yields the alarms whose time has come, the first one first, and takes each of them away.
@@ -113,6 +103,6 @@ func (a *alarms) due(now int64) iter.Seq[alarm] {
 
 // heartbeat says again and again that the loop is alive.
 func (l *loop) heartbeat() {
-	l.r.opt.Heartbeat()
-	l.after(l.r.opt.HeartbeatEvery, nil, l.heartbeat)
+	l.opt.Heartbeat()
+	l.after(l.opt.HeartbeatEvery, nil, l.heartbeat)
 }

@@ -32,9 +32,10 @@ func (s *swap) commit() error {
 	s.enter()
 	if r.loop.generation++; r.loop.generation == 1 {
 		r.opt.InEffect, r.opt.Asking = nil, nil
-		r.memory.forgetLeft()
+		present := func(id string) bool { return r.loop.named(id) != nil }
+		r.memory.forgetLeft(present)
 		if d := r.opt.Declared; d != nil {
-			d.forget(func(id string) bool { return r.loop.named(id) != nil })
+			d.forget(present)
 		}
 	}
 	edges.connect()
@@ -182,10 +183,13 @@ func (s *swap) inherit() {
 	r := s.r
 	for _, v := range s.fresh {
 		if old := r.loop.named(v.ID); old != nil {
-			v.succeed(old)
+			r.loop.succeed(v, old)
 			continue
 		}
 		r.memory.inheritLeft(v)
+		for _, p := range v.ledger.Pending() {
+			r.loop.because(v, Trigger{Cause: CauseRefresh, From: p.Source})
+		}
 		if old := r.loop.leaving[v.ID]; old != nil {
 			v.membership.own().before, old.membership.own().after = old, v
 		}
@@ -194,21 +198,21 @@ func (s *swap) inherit() {
 
 // succeed takes over the state of the name from the vertex that v replaces. The refreshes follow
 // when that one has ended: its run may still alter something.
-func (v *vertex) succeed(old *vertex) {
+func (l *loop) succeed(v, old *vertex) {
 	v.membership.own().before, old.membership.own().after = old, v
-	v.r.loop.because(v, Trigger{Cause: CauseDeclaration, Fields: v.membership.altered})
+	l.because(v, Trigger{Cause: CauseDeclaration, Fields: v.membership.altered})
 	v.past.changed, v.past.lastRun = old.past.changed, old.past.lastRun
 	v.watch.See(old.watch.Seen())
 	if v.meta.Reset || v.byDefault() || old.byDefault() {
-		v.r.memory.recorder.NoteAll(ledger.NoRetries(v.ID))
+		l.memory.recorder.NoteAll(ledger.NoRetries(v.ID))
 	} else {
 		v.ledger.InheritRetries(&old.ledger)
 		v.watch.SetTries(old.watch.Tries())
 	}
 	if !v.meta.Reset {
-		v.hold.Inherit(&old.hold, v.r.epoch.Add(time.Duration(v.r.now())))
+		v.hold.Inherit(&old.hold, l.epoch.Add(time.Duration(l.now())))
 	}
-	v.r.loop.holds.storms.Succeed(v, old)
+	l.holds.storms.Succeed(v, old)
 	v.HideLike(&old.Life)
 	v.wired().Inherit(old.wired()) // what came while the swap was prepared
 }

@@ -47,7 +47,7 @@ func (c *runContext) asked() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner == nil {
-		c.inner, c.end = context.WithCancelCause(c.lead.r.ctx)
+		c.inner, c.end = context.WithCancelCause(c.lead.core.ctx)
 		if c.why != nil {
 			c.end(c.why)
 		}
@@ -68,12 +68,12 @@ func (c *runContext) Err() error {
 	case c.why != nil:
 		return context.Canceled
 	default:
-		return c.lead.r.ctx.Err()
+		return c.lead.core.ctx.Err()
 	}
 }
 
 // Deadline implements context.Context.
-func (c *runContext) Deadline() (time.Time, bool) { return c.lead.r.ctx.Deadline() }
+func (c *runContext) Deadline() (time.Time, bool) { return c.lead.core.ctx.Deadline() }
 
 // Value implements context.Context.
 func (c *runContext) Value(key any) any {

@@ -22,7 +22,7 @@ const hearFor = 3 * time.Second
 // hasHeard reports whether the loop has, or is sure to get, the news of all that has happened before the graph came to rest. Else it
 // turns once more when it may have. The host is asked once at a time.
 func (l *loop) hasHeard() bool {
-	host, ok := l.r.opt.Host.(engine.HearingHost)
+	host, ok := l.opt.Host.(engine.HearingHost)
 	h, stirs := &l.hearing, l.hearing.stirs
 	heard := h.heard.Load()
 	if !ok || heard == stirs {
@@ -30,12 +30,12 @@ func (l *loop) hasHeard() bool {
 	}
 	if h.asked == heard {
 		h.asked = stirs
-		l.r.enders.Go(func() {
-			ctx, cancel := engine.WithTimeout(l.r.ctx, l.r.opt.Clock, hearFor, nil)
+		l.enders.Go(func() {
+			ctx, cancel := engine.WithTimeout(l.ctx, l.opt.Clock, hearFor, nil)
 			defer cancel()
 			host.Hear(ctx)
 			h.heard.Store(stirs)
-			l.r.wake()
+			l.wake()
 		})
 	}
 	return false
@@ -44,35 +44,35 @@ func (l *loop) hasHeard() bool {
 // stir says that something happened that a converged graph does not do: a run
 // changed something, or ended differently from the one before it.
 func (l *loop) stir() {
-	l.stirred = l.r.now()
+	l.stirred = l.now()
 	l.hearing.stirs++
 	if l.converged {
 		l.converged = false
 		l.resting.Store(false)
-		l.r.opt.Listener.converged(false, l.counts())
+		l.opt.Listener.converged(false, l.counts())
 	}
 }
 
 // settle looks whether the graph has converged: law 12. It is called after each
 // turn of the loop and costs a constant unless it has.
 func (l *loop) settle() {
-	if l.converged || l.generation == 0 || !l.m.AtRest() || l.r.busy.Load() > 0 || l.r.shares.ends.Load() > 0 {
+	if l.converged || l.generation == 0 || !l.m.AtRest() || l.busy.Load() > 0 || l.sharesEnding.Load() > 0 {
 		return
 	}
-	quiet := l.r.opt.Quiet
-	if l.r.departing.Load() > 0 { // they may have news for others, such as a path that is free
+	quiet := l.opt.Quiet
+	if l.departing.Load() > 0 { // they may have news for others, such as a path that is free
 		quiet = max(quiet, hearFor)
 	}
-	if left := l.stirred + int64(quiet) - l.r.now(); left > 0 {
+	if left := l.stirred + int64(quiet) - l.now(); left > 0 {
 		l.lookAgain(time.Duration(left))
 		return
 	}
-	if l.r.shares.endAllShared() || !l.hasHeard() || l.r.mail.any() {
+	if l.endAllShared() || !l.hasHeard() || l.mail.any() {
 		return
 	}
 	l.converged, l.rested = true, true
 	l.resting.Store(true)
-	l.r.opt.Listener.converged(true, l.counts())
+	l.opt.Listener.converged(true, l.counts())
 }
 
 // lookAgain makes the loop turn once more after d.

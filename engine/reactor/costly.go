@@ -27,7 +27,7 @@ type costlyRun struct {
 // finishing notes a command with a cost until the returned function is called with its error. The log says so when
 // the context ends meanwhile.
 func (v *vertex) finishing(ctx context.Context, c *engine.Command) (ended func(error)) {
-	x, all := &costlyRun{v, c}, &v.r.costly
+	x, all := &costlyRun{v, c}, &v.core.costly
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.running == nil {
@@ -37,7 +37,7 @@ func (v *vertex) finishing(ctx context.Context, c *engine.Command) (ended func(e
 	told := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(told)
-		v.r.log.Warn("a command that has begun is let finish, because to cut it has a cost; a second signal to stop cuts it",
+		v.core.log.Warn("a command that has begun is let finish, because to cut it has a cost; a second signal to stop cuts it",
 			slog.String("resource", v.ID), slog.String("command", path.Base(c.Argv[0])), slog.String("cost", c.Cost), slog.String("because", context.Cause(ctx).Error()))
 	})
 	return func(err error) {
@@ -53,7 +53,7 @@ func (all *costly) end(x *costlyRun, err error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	delete(all.running, x)
-	if err != nil && x.v.r.quitting() {
+	if err != nil && x.v.core.quitting() {
 		all.cut = append(all.cut, x.String())
 	}
 }
@@ -81,9 +81,9 @@ func (r *Reactor) Finishing() bool {
 	return len(r.costly.running) > 0
 }
 
-func (r *Reactor) quitting() bool {
+func (c *core) quitting() bool {
 	select {
-	case <-r.quit:
+	case <-c.quit:
 		return true
 	default:
 		return false

@@ -422,10 +422,10 @@ func (l *loop) writer(v *vertex, since uint64, anew bool) (found *vertex, path s
 
 // placedAfter reports whether the declaration of a vertex was brought about after the run of an earlier process that had found v right.
 func (l *loop) placedAfter(up, v *vertex) bool {
-	if l.r.opt.Declared == nil || v.run.inRun || v.run.job == nil {
+	if l.opt.Declared == nil || v.run.inRun || v.run.job == nil {
 		return false
 	}
-	p, was := l.r.opt.Declared.of(up.ID), v.run.job.out.was
+	p, was := l.opt.Declared.of(up.ID), v.run.job.out.was
 	return p != nil && was != nil && p.since > was.seen
 }
 
@@ -490,7 +490,7 @@ func (d *Declared) ends(v *vertex) {
 // place compares the declaration of v with the one of its last run that was well, in its first run, and then remembers it. It corrects
 // the causes of the run by that: a start of the engine declares nothing.
 func (l *loop) place(v *vertex, run *Run, out *outcome) {
-	d := l.r.opt.Declared
+	d := l.opt.Declared
 	if d == nil || out.print == "" || v.membership.gone {
 		return
 	}

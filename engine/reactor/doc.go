@@ -40,13 +40,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	doc.go stage.go part.go swap.go limits.go commit.go ties.go doubt.go removals.go retry.go status.go ongoing.go
-//	works.go
-//	reactor.go realize.go stuck.go recall.go holds.go stop.go match.go loop.go
-//	stall.go watch.go notified.go settle.go leave.go run.go proof.go batch.go place.go refresh.go
-//	host.go costly.go budget.go reverse.go wire.go read.go converge.go options.go
-//	shared.go why.go slow.go long.go vertex.go redact.go clock.go worker.go quick.go rest.go
-//	absent.go altered.go declared.go listener.go json.go mailbox.go ask.go calls.go context.go places.go metas.go names.go
+//	doc.go limits.go stage.go commit.go part.go swap.go removals.go ties.go match.go retry.go status.go stall.go
+//	reactor.go stop.go loop.go realize.go settle.go leave.go ongoing.go batch.go doubt.go holds.go converge.go
+//	run.go context.go stuck.go recall.go watch.go shared.go declared.go notified.go absent.go reverse.go wire.go
+//	redact.go proof.go altered.go refresh.go read.go metas.go place.go host.go worker.go long.go why.go
+//	places.go costly.go works.go slow.go vertex.go rest.go names.go quick.go budget.go listener.go clock.go
+//	ask.go calls.go core.go mailbox.go options.go json.go
 //
 // # Laws
 //

@@ -21,7 +21,7 @@ type doubts map[*vertex]struct{}
 func (f *failures) doubt(v *vertex, ended engine.State, err error) bool {
 	_, again := f.doubts[v]
 	delete(f.doubts, v)
-	if ended != engine.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || f.l.r.opt.Once || v.meta.Retry == engine.RetryNever ||
+	if ended != engine.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || f.l.opt.Once || v.meta.Retry == engine.RetryNever ||
 		engine.IsPermanent(err) || engine.IsVerdict(err) || engine.IsInterrupted(err) || !f.lookAbove(v) {
 		return false
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"slices"
 	"time"
@@ -23,10 +22,7 @@ type holds struct {
 	l      *loop
 	pauses hold.Pauses
 	storms hold.Storms[*vertex]
-	seed   maphash.Seed // of the prints of corrections
 }
-
-func (b *holds) init(l *loop) { b.l, b.seed = l, maphash.MakeSeed() }
 
 // Pause leaves resources, or with an empty name everything, alone until a time: they are watched, but not
 // run. A run that goes on ends first. A pause survives a restart of the process if the Store does, and takes the
@@ -117,15 +113,15 @@ func (r *Reactor) keepPauses(ctx context.Context, pauses []Pause, wall time.Time
 func (b *holds) pause(p *Pause, left time.Duration) {
 	b.pauses.Set(p)
 	b.updateAll(p.Resource)
-	b.l.r.opt.Listener.paused(*p, true)
+	b.l.opt.Listener.paused(*p, true)
 	if left > 0 {
 		b.l.after(left, nil, func() {
 			if !b.pauses.Has(p) {
 				return
 			}
 			b.unpause(p.Resource)
-			if len(b.l.r.holding) == 0 { // else the record may be that of the next one already; of a limit that is over there is none
-				b.l.r.memory.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
+			if len(b.l.holding) == 0 { // else the record may be that of the next one already; of a limit that is over there is none
+				b.l.memory.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
 			}
 		})
 	}
@@ -134,7 +130,7 @@ func (b *holds) pause(p *Pause, left time.Duration) {
 func (b *holds) unpause(resource string) {
 	p := b.pauses.End(resource)
 	b.updateAll(resource)
-	b.l.r.opt.Listener.paused(*p, false)
+	b.l.opt.Listener.paused(*p, false)
 }
 
 // updateAll looks again at the limits of a resource, or of all.
@@ -168,9 +164,9 @@ func (b *holds) update(v *vertex) {
 
 // hold keeps v from being altered.
 func (b *holds) hold(v *vertex, h *Held) {
-	v.hold.Hold(*h, b.l.r.now())
+	v.hold.Hold(*h, b.l.now())
 	b.update(v)
-	b.l.r.opt.Listener.held(v.ID, h)
+	b.l.opt.Listener.held(v.ID, h)
 }
 
 // letGo ends hold, and has v looked at.
@@ -185,22 +181,22 @@ func (b *holds) letGo(v *vertex) {
 		}
 	}
 	b.l.stir()
-	b.l.r.opt.Listener.held(v.ID, nil)
+	b.l.opt.Listener.held(v.ID, nil)
 }
 
 // overBudget takes the end of a run that wanted to change something and must
 // not. The triggers of the run stay.
 func (b *holds) overBudget(v *vertex) {
-	if v.run.job.refill != b.l.r.account.Refills() { // it was told to go on meanwhile
+	if v.run.job.refill != b.l.account.Refills() { // it was told to go on meanwhile
 		b.redo(v)
 		return
 	}
-	if b.l.r.account.Tell() {
-		b.l.r.memory.recorder.Note(tableBudget, hold.BudgetEmpty, []byte{1})
-		b.l.r.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
-			slog.String("budget", b.l.r.account.String()))
+	if b.l.account.Tell() {
+		b.l.memory.recorder.Note(tableBudget, hold.BudgetEmpty, []byte{1})
+		b.l.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
+			slog.String("budget", b.l.account.String()))
 	}
-	b.hold(v, &Held{Limit: LimitBudget, Reason: "the budget of " + b.l.r.account.String() + " changes is used up"})
+	b.hold(v, &Held{Limit: LimitBudget, Reason: "the budget of " + b.l.account.String() + " changes is used up"})
 	b.runAgain(v)
 	b.l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.job.out.took})
 	b.afterHeld(v)
@@ -364,14 +360,14 @@ func (b *holds) resumeOne(v *vertex) {
 
 // recallPauses puts the pauses of an earlier process into effect.
 func (b *holds) recallPauses(ctx context.Context) error {
-	for rec, err := range b.l.r.opt.Store.Records(ctx, tablePause) {
+	for rec, err := range b.l.opt.Store.Records(ctx, tablePause) {
 		if err != nil {
 			return fmt.Errorf("the pauses: %w", err)
 		}
-		p, left, past := hold.PauseOf(rec.Key, rec.Value, b.l.r.opt.Wall())
+		p, left, past := hold.PauseOf(rec.Key, rec.Value, b.l.opt.Wall())
 		switch {
 		case past:
-			b.l.r.memory.recorder.Note(tablePause, rec.Key, nil)
+			b.l.memory.recorder.Note(tablePause, rec.Key, nil)
 		case p != nil:
 			b.pause(p, left)
 		}

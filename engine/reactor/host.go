@@ -26,13 +26,13 @@ var (
 // Watch implements engine.Host.
 func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (sub engine.Subscription, err error) {
 	o.Resource = h.ID
-	sub, err = h.r.opt.Host.Watch(ctx, paths, o)
+	sub, err = h.core.opt.Host.Watch(ctx, paths, o)
 	return (*vertex)(h).watch.Subs().AddOf(sub, paths), err
 }
 
 // Bus implements engine.Host.
 func (h *vertexHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
-	bus, err := h.r.opt.Host.Bus(ctx, which)
+	bus, err := h.core.opt.Host.Bus(ctx, which)
 	if err != nil {
 		return nil, err
 	}
@@ -51,27 +51,27 @@ func (h *vertexHost) Command(ctx context.Context, c engine.Command) (_ *engine.R
 		ended := (*vertex)(h).finishing(ctx, &c)
 		defer func() { ended(err) }()
 	}
-	return h.r.opt.Host.Command(ctx, c)
+	return h.core.opt.Host.Command(ctx, c)
 }
 
 // Facts implements engine.Host.
-func (h *vertexHost) Facts() engine.Facts { return h.r.opt.Host.Facts() }
+func (h *vertexHost) Facts() engine.Facts { return h.core.opt.Host.Facts() }
 
 // WatchFacts implements engine.Host.
 func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error) {
-	sub, err := h.r.opt.Host.WatchFacts(ctx)
+	sub, err := h.core.opt.Host.WatchFacts(ctx)
 	return (*vertex)(h).watch.Subs().Add(sub), err
 }
 
 // Clock implements engine.ClockHost.
-func (h *vertexHost) Clock() engine.Clock { return h.r.opt.Clock }
+func (h *vertexHost) Clock() engine.Clock { return h.core.opt.Clock }
 
 // Waits implements engine.WaitingHost.
 func (h *vertexHost) Waits(ctx context.Context) (done func()) { return (*vertex)(h).wait(ctx) }
 
 // Writing implements engine.WritingHost.
 func (h *vertexHost) Writing(ctx context.Context, path string) bool {
-	host, ok := h.r.opt.Host.(engine.WritingHost)
+	host, ok := h.core.opt.Host.(engine.WritingHost)
 	switch {
 	case !ok:
 		return false
@@ -87,20 +87,20 @@ func (h *vertexHost) Writing(ctx context.Context, path string) bool {
 
 // Paths implements safepath.Host. A vertex whose own effect is in the layer looks at the machine alone.
 func (h *vertexHost) Paths() safepath.Walker {
-	if h.r.opt.Layer == nil || h.run.laid != notLaid {
-		return h.r.opt.paths
+	if h.core.opt.Layer == nil || h.run.laid != notLaid {
+		return h.core.opt.paths
 	}
-	return h.r.opt.Layer.Paths(h)
+	return h.core.opt.Layer.Paths(h)
 }
 
 // Plans implements engine.PlanningHost.
 func (h *vertexHost) Plans(kind, name string) bool {
-	return h.r.opt.Layer != nil && h.r.opt.Layer.Plans(kind, name)
+	return h.core.opt.Layer != nil && h.core.opt.Layer.Plans(kind, name)
 }
 
 // Frees implements engine.PlanningHost.
 func (h *vertexHost) Frees(path string) bool {
-	if h.r.opt.Layer == nil || (*vertex)(h).onlyLooks() {
+	if h.core.opt.Layer == nil || (*vertex)(h).onlyLooks() {
 		return false
 	}
 	h.run.mu.Lock()
@@ -121,11 +121,11 @@ func (h *vertexHost) Awaits(resource string) {
 }
 
 // Moved implements Looker.
-func (h *vertexHost) Moved() { h.r.moved.Store((*vertex)(h), nil) }
+func (h *vertexHost) Moved() { h.core.moved.Store((*vertex)(h), nil) }
 
 // SharedOf implements engine.SharedHost.
 func (h *vertexHost) SharedOf(key string) engine.Shared {
-	return h.r.env.SharedOf(key)
+	return h.core.env.SharedOf(key)
 }
 
 type vertexBus struct {
@@ -153,10 +153,10 @@ func (v *vertex) wait(ctx context.Context) (done func()) {
 		return func() {}
 	}
 	lead.run.waits.Add(1)
-	lead.r.mail.post(lead, mailSlot)
+	lead.core.mail.post(lead, mailSlot)
 	return func() {
 		lead.run.waits.Add(-1)
-		lead.r.mail.post(lead, mailSlot)
+		lead.core.mail.post(lead, mailSlot)
 	}
 }
 

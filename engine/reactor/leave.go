@@ -13,9 +13,9 @@ func (l *loop) remove(v *vertex) {
 	l.disarm(v)
 	l.setDue(v, false)
 	l.leaving[v.ID] = v
-	l.r.departing.Add(1)
+	l.departing.Add(1)
 	l.cut(v)
-	if d := l.r.opt.Declared; d != nil && v.membership.after == nil {
+	if d := l.opt.Declared; d != nil && v.membership.after == nil {
 		d.leave(v.ID)
 	}
 	l.leave(v)
@@ -27,7 +27,7 @@ func (l *loop) leave(v *vertex) {
 		return
 	}
 	l.active++
-	r, name := l.r, v.membership.after == nil
+	r, name := l.core, v.membership.after == nil
 	apart.Go("Cleanup", func() error { return r.call(v, "Cleanup", v.Cleanup) }, func(err error) { r.depart(v, name, err) })
 }
 
@@ -35,7 +35,7 @@ func (l *loop) leave(v *vertex) {
 // waited for it.
 func (l *loop) finished(v *vertex) {
 	l.active--
-	l.r.departing.Add(-1)
+	l.departing.Add(-1)
 	if l.leaving[v.ID] == v {
 		delete(l.leaving, v.ID)
 	}
@@ -54,7 +54,7 @@ func (l *loop) finished(v *vertex) {
 	switch {
 	case n.membership.gone:
 		l.leave(n)
-	case l.r.ctx.Err() == nil:
+	case l.ctx.Err() == nil:
 		l.open(n)
 	}
 }
@@ -104,14 +104,14 @@ func (l *loop) tellIdle(v *vertex) {
 
 // depart ends what the Cleanup of a vertex that has left has begun, and, if its name has left too, forgets the records of the name.
 // It runs on the goroutine of that Cleanup.
-func (r *Reactor) depart(v *vertex, name bool, err error) {
-	defer r.mail.post(v, mailFinished)
-	r.cleaned(v, err)
-	if !name || r.opt.ReadOnly || v.noop {
+func (c *core) depart(v *vertex, name bool, err error) {
+	defer c.mail.post(v, mailFinished)
+	c.cleaned(v, err)
+	if !name || c.opt.ReadOnly || v.noop {
 		return
 	}
 	if err := v.RemoveState(); err != nil {
-		r.log.Warn("removing the state folder failed", slog.String("resource", v.ID), slog.Any("error", err))
+		c.log.Warn("removing the state folder failed", slog.String("resource", v.ID), slog.Any("error", err))
 	}
-	r.memory.forget(v)
+	c.memory.forget(v)
 }

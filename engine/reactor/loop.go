@@ -4,7 +4,6 @@ import (
 	"context"
 	"math/rand/v2"
 	"runtime"
-	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
@@ -17,7 +16,7 @@ import (
 // loop is the goroutine of Run, which owns all scheduling. Nothing else touches its fields, but
 // for a Stage, which reads names and byIndex: only its own commit changes these.
 type loop struct {
-	r *Reactor
+	*core
 	m *sched.Machine
 
 	name       string // of the present graph
@@ -55,36 +54,36 @@ type loop struct {
 	stirred   int64 // when something happened last
 	hearing   hearing
 	converged bool
-	rested    bool        // it has been converged once
-	looking   bool        // an alarm looks again whether it is
-	resting   atomic.Bool // is converged, for runs
+	rested    bool // it has been converged once
+	looking   bool // an alarm looks again whether it is
+	lookout   bool // an alarm looks for long runs
 }
 
 // init makes the loop of a reactor, with an empty graph.
-func (l *loop) init(r *Reactor) {
-	l.r, l.mostNew = r, mostNew
-	l.m = sched.New(sched.Options{Parallel: r.opt.Parallel})
+func (l *loop) init(c *core) {
+	l.core, l.mostNew = c, mostNew
+	l.m = sched.New(sched.Options{Parallel: c.opt.Parallel})
 	l.leaving, l.batches = map[string]*vertex{}, map[string]int32{}
 	l.rand = newRand()
-	l.backoff = hold.Backoff{Once: r.opt.Once, Rand: l.rand.Int64N}
-	l.holds.init(l)
-	l.failures.l, l.watches.l, l.pool.l, l.end.l = l, l, l, l
+	l.backoff = hold.Backoff{Once: c.opt.Once, Rand: l.rand.Int64N}
+	l.pool.runner.core, l.pool.runner.semas.Clock = c, c.opt.Clock
+	l.holds.l, l.failures.l, l.watches.l, l.end.l = l, l, l, l
 }
 
 // turn waits for one event, acts on it, and starts the vertices that can be started then.
 func (l *loop) turn(ctx context.Context) {
-	mail, alarm := l.r.mail.wake, l.alarms.timer.C
-	behind := l.r.opt.Listener.behind()
-	if behind != nil && l.r.mail.expected.Load() == 0 {
+	mail, alarm := l.mail.wake, l.alarms.timer.C
+	behind := l.opt.Listener.behind()
+	if behind != nil && l.mail.expected.Load() == 0 {
 		mail, alarm = nil, nil
 	}
 	select {
 	case <-mail:
 		l.deliver()
-	case q := <-l.r.requests:
-		l.moment = l.r.now()
+	case q := <-l.requests:
+		l.moment = l.now()
 		l.serve(q)
-	case q := <-l.r.questions:
+	case q := <-l.questions:
 		l.serve(q)
 	case <-alarm:
 		l.ring()
@@ -108,7 +107,7 @@ func (l *loop) serve(q request) {
 // ring does everything whose time has come.
 func (l *loop) ring() {
 	l.alarms.armed = 0
-	l.moment = l.r.now()
+	l.moment = l.now()
 	for a := range l.alarms.due(l.moment) {
 		a.do()
 	}
@@ -125,13 +124,13 @@ func (l *loop) startRuns() {
 		if !ok {
 			break
 		}
-		l.pool.widen(l.bySlot[slots[0]])
+		l.m.SetParallel(l.pool.widen(&l.opt, l.bySlot[slots[0]]))
 		l.begin(slots)
 		started++
 	}
 	l.pool.handOver()
 	if started > 0 {
-		l.pool.lookOut()
+		l.lookOut()
 	}
 	if started > 1 && !l.pool.wide { // one run begins at once when the loop has nothing to do, and quick ones end before another processor is awake
 		runtime.Gosched()
@@ -143,8 +142,8 @@ func (l *loop) startRuns() {
 
 // deliver takes the mail.
 func (l *loop) deliver() {
-	l.moment = l.r.now()
-	l.inbox = l.r.mail.take(l.inbox)
+	l.moment = l.now()
+	l.inbox = l.mail.take(l.inbox)
 	for _, v := range l.inbox {
 		l.news(v, v.membership.mail.Swap(0))
 	}

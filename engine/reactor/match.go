@@ -206,7 +206,7 @@ func (r *Reactor) roomFor(a *abilities, m *engine.MetaParams) (v *vertex) {
 		v = &w.vertex
 		v.watch = &w.watch
 	}
-	v.r, v.meta, v.abil, v.slot, v.links = r, m, a, -1, noLinks
+	v.core, v.meta, v.abil, v.slot, v.links = &r.core, m, a, -1, noLinks
 	v.membership.succession, v.past.trouble = noSuccession, noTrouble
 	return v
 }

@@ -8,7 +8,7 @@ import (
 // notified makes the subscription of v in the place of its Watch, with no goroutine that
 // waits, and reports false if Watch has to be called.
 func (w *watches) notified(c *watch.Context, v *vertex) bool {
-	host, ok := w.l.r.opt.Host.(engine.NotifyingHost)
+	host, ok := w.l.opt.Host.(engine.NotifyingHost)
 	if !ok || !v.abil.watched {
 		return false
 	}
@@ -22,7 +22,7 @@ func (w *watches) notified(c *watch.Context, v *vertex) bool {
 	}
 	if err != nil {
 		c.Result = engine.Freeze("Watch", err)
-		w.l.r.mail.post(v, mailWatched)
+		w.l.mail.post(v, mailWatched)
 	}
 	return true
 }
@@ -38,4 +38,4 @@ type vertexTeller vertex
 
 func (t *vertexTeller) Running() { (*vertex)(t).sayRunning() }
 func (t *vertexTeller) Event()   { (*vertex)(t).sayEvent() }
-func (t *vertexTeller) Ended()   { t.r.mail.post((*vertex)(t), mailWatched) }
+func (t *vertexTeller) Ended()   { t.core.mail.post((*vertex)(t), mailWatched) }

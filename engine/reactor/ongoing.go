@@ -32,7 +32,7 @@ func (r *Reactor) Ongoing(ctx context.Context, least time.Duration) (list []Ongo
 }
 
 func (l *loop) ongoing(least time.Duration) (list []Ongoing) {
-	now, batches := l.r.now(), map[*runContext]int{}
+	now, batches := l.now(), map[*runContext]int{}
 	for _, v := range l.bySlot {
 		if v == nil || !v.run.inRun || v.run.job == nil || time.Duration(now-v.run.job.started) < least {
 			continue

@@ -100,7 +100,7 @@ func (p *semaPlaces) isLost() bool {
 // another one.
 func (x *runner) takePlaces(ctx context.Context, end context.CancelCauseFunc, lead *vertex, texts []string) (p *semaPlaces, err error) {
 	p = &semaPlaces{}
-	if x.r.opt.Place == nil {
+	if x.opt.Place == nil {
 		return p, errNoPlace
 	}
 	list, err := sharedSemas(texts)
@@ -111,7 +111,7 @@ func (x *runner) takePlaces(ctx context.Context, end context.CancelCauseFunc, le
 	for _, text := range list {
 		name, count, _ := engine.ParseSema(text)
 		topic, name, _ := engine.SharedSema(name)
-		free, lost, err := x.r.opt.Place(ctx, topic, name, count)
+		free, lost, err := x.opt.Place(ctx, topic, name, count)
 		if err != nil {
 			return p, err
 		}

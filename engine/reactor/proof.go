@@ -22,7 +22,7 @@ func (x *runner) unproved(vs []*vertex, outs []engine.Outcome) (some bool) {
 	}
 	for i, v := range vs {
 		for _, p := range v.proofs() {
-			if l := x.r.opt.World.Held(p.Lease); l == nil || !l.Holds() {
+			if l := x.opt.World.Held(p.Lease); l == nil || !l.Holds() {
 				outs[i] = engine.Outcome{Err: &engine.WaitError{For: "a lease that proves " + p.Of, Again: proofWait}}
 				some = true
 				break

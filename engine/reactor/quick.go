@@ -25,14 +25,12 @@ func (a *abilities) noteQuick(took time.Duration) {
 	}
 }
 
-// widen sets the bound on the runs at once, by the kind of the vertex that was started last. So at most one run of another kind
+// widen returns the bound on the runs at once, by the kind of the vertex that was started last. So at most one run of another kind
 // goes beyond the bound for such kinds.
-func (p *pool) widen(v *vertex) {
-	o := &p.l.r.opt
+func (p *pool) widen(o *Options, v *vertex) int {
 	p.wide = o.mayWiden && v.abil.quick == quickAfter
 	if p.wide {
-		p.l.m.SetParallel(max(o.Parallel, quickAtOnce))
-	} else {
-		p.l.m.SetParallel(o.Parallel)
+		return max(o.Parallel, quickAtOnce)
 	}
+	return o.Parallel
 }

@@ -14,7 +14,7 @@ const readTime = 100 * time.Millisecond
 // read takes the text of an error where the loop itself has called a method: code that
 // is not ours is asked on a goroutine of its own, and not waited for longer than readTime.
 // Methods that other goroutines call are asked for the texts of their errors there.
-func (r *Reactor) read(method string, err error) error {
+func (c *core) read(method string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -22,8 +22,8 @@ func (r *Reactor) read(method string, err error) error {
 		return engine.Freeze(method, err)
 	}
 	text := make(chan error, 1)
-	r.enders.Go(func() { text <- engine.Freeze(method, err) })
-	late := engine.NewTimer(r.opt.Clock, readTime)
+	c.enders.Go(func() { text <- engine.Freeze(method, err) })
+	late := engine.NewTimer(c.opt.Clock, readTime)
 	defer late.Stop()
 	select {
 	case err := <-text:

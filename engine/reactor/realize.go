@@ -98,7 +98,7 @@ func (l *loop) rewatchFailed() {
 			v.past.retryAt > 0 && !v.byDefault() || l.m.State(v.slot) != engine.StateFailed {
 			continue
 		}
-		l.r.memory.setRetries(v, 0)
+		l.memory.setRetries(v, 0)
 		l.because(v, Trigger{Cause: CauseRetry})
 		v.watch.SetTries(0)
 		if v.watch.Is(watch.Running) || v.unwatched() {

@@ -3,6 +3,7 @@ package reactor
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -15,7 +16,9 @@ import (
 // memory has the records that survive the process. The recorder, the book and what undoes vertices
 // are for any goroutine; all else is for the loop.
 type memory struct {
-	r        *Reactor
+	store    engine.Store
+	readOnly bool
+	log      *slog.Logger
 	recorder *ledger.Recorder
 	book     ledger.Book // numbers the refreshes
 	seen     values.Seen // not altered once it was read
@@ -32,29 +35,17 @@ func (m *memory) recall(ctx context.Context) error {
 	if err := m.recallTable(ctx, values.TableSeen, "the received values", m.seen.Recall); err != nil {
 		return err
 	}
-	if err := m.undo.Recall(ctx, m.r.opt.Store); err != nil {
-		return err
-	}
-	if err := m.r.loop.holds.recallBudget(ctx); err != nil {
-		return err
-	}
-	return m.r.loop.holds.recallPauses(ctx)
+	return m.undo.Recall(ctx, m.store)
 }
 
 func (m *memory) recallTable(ctx context.Context, table, words string, read func(engine.Record)) error {
-	for rec, err := range m.r.opt.Store.Records(ctx, table) {
+	for rec, err := range m.store.Records(ctx, table) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", words, err)
 		}
 		read(rec)
 	}
 	return nil
-}
-
-// end has the records written that are left, and after Abandon only some of them.
-func (m *memory) end() {
-	m.r.loop.end.waitOrQuit(m.recorder.End(), nil)
-	m.recorder.Cut()
 }
 
 // inheritLeft gives v the records that an earlier process has left for its name.
@@ -65,20 +56,17 @@ func (m *memory) inheritLeft(v *vertex) {
 			m.recorder.NoteAll(w)
 		}
 	}
-	for _, p := range v.ledger.Pending() {
-		m.r.loop.because(v, Trigger{Cause: CauseRefresh, From: p.Source})
-	}
 }
 
 // forgetLeft forgets the records of an earlier process for names that are not in the first graph:
 // as if they had left it now.
-func (m *memory) forgetLeft() {
+func (m *memory) forgetLeft(present func(id string) bool) {
 	rest := m.book.Rest()
 	for _, id := range slices.Sorted(maps.Keys(rest)) {
 		m.tellDropped(id, rest[id].Pending())
 		m.recorder.NoteAll(rest[id].Forget(id)...)
 	}
-	m.recorder.NoteAll(m.seen.Forget(func(id string) bool { return m.r.loop.named(id) != nil })...)
+	m.recorder.NoteAll(m.seen.Forget(present)...)
 }
 
 // setRetries counts the retries of v, also for the next process.

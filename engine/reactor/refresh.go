@@ -40,7 +40,7 @@ func (x *runner) commit(ctx context.Context, v *vertex, writes []engine.Write) e
 	if x.committing.Add(1) <= maxCommitting {
 		defer v.wait(ctx)()
 	}
-	return x.r.memory.recorder.Commit(ctx, writes)
+	return x.memory.recorder.Commit(ctx, writes)
 }
 
 // finish writes down how those of the runs ended that may alter, are wanted, and did not fail: the
@@ -58,17 +58,17 @@ func (x *runner) finish(ctx context.Context, vs []*vertex, outs []engine.Outcome
 			continue
 		}
 		if v.isOver() {
-			over = append(over, x.r.memory.undo.Over(v.ID)...)
+			over = append(over, x.memory.undo.Over(v.ID)...)
 		}
 		over = v.run.job.refreshes.Clear(v.ID, over)
-		owed = v.ledger.Owe(v.ID, &v.run.job.refreshes, &x.r.memory.book, owed)
+		owed = v.ledger.Owe(v.ID, &v.run.job.refreshes, &x.memory.book, owed)
 	}
 	var err error
 	switch {
 	case len(over) > 0:
 		err = x.commit(context.WithoutCancel(ctx), vs[0], append(over, owed...))
 	case len(owed) > 0:
-		x.r.memory.recorder.NoteAll(owed...)
+		x.memory.recorder.NoteAll(owed...)
 	default:
 		return
 	}
@@ -78,7 +78,7 @@ func (x *runner) finish(ctx context.Context, vs []*vertex, outs []engine.Outcome
 		case err != nil:
 			outs[i] = engine.Outcome{Err: fmt.Errorf("cannot record the change: %w", err)}
 		case v.isOver():
-			x.r.memory.undo.Forget(v.ID)
+			x.memory.undo.Forget(v.ID)
 		}
 	}
 }
@@ -118,7 +118,7 @@ func (l *loop) notifyAll(v *vertex) {
 func (l *loop) notify(v *vertex, f ledger.Refresh) {
 	t := l.named(f.Target)
 	if t == nil { // it has left meanwhile
-		l.r.memory.recorder.NoteAll(f.Over())
+		l.memory.recorder.NoteAll(f.Over())
 		return
 	}
 	t.ledger.Refresh(f)
@@ -131,7 +131,7 @@ func (l *loop) notify(v *vertex, f ledger.Refresh) {
 func (v *vertex) promise(to *vertex) {
 	for of := v; of != nil; of = of.membership.before {
 		if of.run.inRun && of.run.job.apply {
-			m := &v.r.memory
+			m := &v.core.memory
 			m.recorder.NoteAll(of.run.job.refreshes.Promise(v.ID, to.ID, &m.book, nil)...)
 		}
 	}
@@ -145,7 +145,7 @@ func (l *loop) keepPromises(v *vertex) {
 		if due {
 			l.notify(v, f)
 		} else {
-			l.r.memory.recorder.NoteAll(f.Over())
+			l.memory.recorder.NoteAll(f.Over())
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (l *loop) keepPromises(v *vertex) {
 // tellDropped says that a resource has left the graph before it was refreshed.
 func (m *memory) tellDropped(id string, ps []ledger.Pending) {
 	if len(ps) > 0 {
-		m.r.log.Warn("left the graph before it was refreshed: the refresh is dropped, also if the resource comes back",
+		m.log.Warn("left the graph before it was refreshed: the refresh is dropped, also if the resource comes back",
 			slog.String("resource", id), slog.String("from", ps[0].Source), slog.Int("refreshes", len(ps)))
 	}
 }

@@ -94,8 +94,8 @@ func (v *vertex) altering() bool { return v.run.inRun && v.run.altered.Load() }
 // more. A failed vertex stays failed through its retries. It is called by the run.
 func (v *vertex) applies() {
 	v.run.altered.Store(true)
-	if v.r.loop.resting.Load() {
-		v.r.mail.post(v, mailAlters)
+	if v.core.resting.Load() {
+		v.core.mail.post(v, mailAlters)
 	}
 }
 

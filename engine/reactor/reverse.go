@@ -16,7 +16,7 @@ import (
 // remembers reports whether the old state has to be looked at before v is altered for the first
 // time: the metaparameter reverse. It is called by the run of v.
 func (x *runner) remembers(v *vertex) bool {
-	return v.meta.Undoes() && v.abil.Reversible && v.abil.Readable && x.r.memory.undo.Wants(v.ID, v.Res, v.wired().Received())
+	return v.meta.Undoes() && v.abil.Reversible && v.abil.Readable && x.memory.undo.Wants(v.ID, v.Res, v.wired().Received())
 }
 
 // remember keeps the present state, if it has to be kept. It is called by the run of v, after a
@@ -29,19 +29,19 @@ func (x *runner) remember(ctx context.Context, v *vertex) error {
 	if at := v.run.job.stand; at != nil {
 		subject.At = *at
 	}
-	step, err := x.r.memory.undo.Keep(ctx, subject)
+	step, err := x.memory.undo.Keep(ctx, subject)
 	if err != nil {
 		return err
 	}
 	if step.Why != "" {
-		x.r.log.Warn(step.Warning(), slog.String("resource", v.ID), slog.String("reason", step.Why))
+		x.log.Warn(step.Warning(), slog.String("resource", v.ID), slog.String("reason", step.Why))
 	}
 	if len(step.Writes) > 0 {
 		if err := x.commit(ctx, v, step.Writes); err != nil {
 			return step.NotWritten(err)
 		}
 	}
-	x.r.memory.undo.Kept(step)
+	x.memory.undo.Kept(step)
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (v *vertex) undone() bool {
 
 // standing returns where v stands, nil if that need not be kept. It does not change any more.
 func (l *loop) standing(v *vertex) *undo.Place {
-	kept := &l.r.memory.undo
+	kept := &l.memory.undo
 	if !v.meta.Undoes() || kept.Has(v.ID) {
 		return nil
 	}
@@ -76,15 +76,15 @@ func (l *loop) standing(v *vertex) *undo.Place {
 
 // pruneUndo forgets records that are kept in vain now that the graph has taken effect.
 func (m *memory) pruneUndo(ctx context.Context, has func(id string) bool) {
-	if m.r.opt.ReadOnly {
+	if m.readOnly {
 		return
 	}
 	writes := m.undo.Prune(has)
 	if len(writes) == 0 {
 		return
 	}
-	if err := m.r.opt.Store.Commit(ctx, writes); err != nil {
-		m.r.log.Warn("the store was not tidied up", slog.Any("error", fmt.Errorf("cannot forget what can't be undone: %w", err)))
+	if err := m.store.Commit(ctx, writes); err != nil {
+		m.log.Warn("the store was not tidied up", slog.Any("error", fmt.Errorf("cannot forget what can't be undone: %w", err)))
 		return
 	}
 	for _, w := range writes {

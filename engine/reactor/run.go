@@ -19,8 +19,7 @@ import (
 
 // runner plays runs, on goroutines of their own. It touches nothing of the loop.
 type runner struct {
-	r          *Reactor
-	busy       func() (done func()) // Init.Busy of every resource
+	*core
 	semas      hold.Semaphores
 	committing atomic.Int64 // runs that wait for the store
 }
@@ -184,8 +183,8 @@ func (l *loop) enter(v *vertex) *job {
 	v.past.setRetry(0)
 	v.run.inRun = true
 	v.run.altered.Store(false)
-	if l.r.opt.Layer != nil {
-		l.r.moved.Delete(v)
+	if l.opt.Layer != nil {
+		l.moved.Delete(v)
 	}
 	j := l.pool.jobs.take()
 	j.apply, j.pass, j.refreshes, j.stand = !v.noop, v.hold.Begin(), v.beginRefreshes(), l.standing(v)
@@ -249,7 +248,7 @@ func (l *loop) mayRefresh(v *vertex) string {
 
 // run runs one vertex, or several of one key in one call, and posts the end of each. A method that ends the goroutine has failed.
 func (x *runner) run(t task) {
-	t.began = x.r.now()
+	t.began = x.now()
 	var outs []engine.Outcome
 	defer func() {
 		if outs == nil {
@@ -266,11 +265,11 @@ func (x *runner) run(t task) {
 
 // endOne posts the end of the run of v. From then on the run must not touch v any more.
 func (x *runner) endOne(t *task, v *vertex, o engine.Outcome) {
-	v.run.job.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.r.now() - t.began)}
-	if d := x.r.opt.Declared; d != nil {
+	v.run.job.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.now() - t.began)}
+	if d := x.opt.Declared; d != nil {
 		d.ends(v)
 	}
-	x.r.mail.post(v, mailRan)
+	x.mail.post(v, mailRan)
 }
 
 // attend checks vertices and makes them right, once their semaphores are free. Vertices that can't
@@ -347,7 +346,7 @@ func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 
 // asksFirst reports whether v is asked by CheckApply(false) before it is altered.
 func (x *runner) asksFirst(v *vertex) bool {
-	return v.run.job.refreshes.Notifies() || x.r.account.On() || x.remembers(v) || len(semasOf([]*vertex{v}, true)) > 0
+	return v.run.job.refreshes.Notifies() || x.account.On() || x.remembers(v) || len(semasOf([]*vertex{v}, true)) > 0
 }
 
 // prepare is done when vertices are about to be altered: the change budget must allow it, the old
@@ -386,7 +385,7 @@ func (x *runner) withTimeout(ctx context.Context, d time.Duration) (context.Cont
 	if d <= 0 {
 		return ctx, func() {}
 	}
-	return engine.WithTimeout(ctx, x.r.opt.Clock, d, fmt.Errorf("%w after %s", errTimeout, d))
+	return engine.WithTimeout(ctx, x.opt.Clock, d, fmt.Errorf("%w after %s", errTimeout, d))
 }
 
 // check calls CheckApply of one vertex, or CheckApplyBatch of the first of several, and stores the
@@ -398,7 +397,7 @@ func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []eng
 	}
 	for _, v := range vs {
 		v.run.anew(apply)
-		if x.r.opt.Debug {
+		if x.opt.Debug {
 			defer v.unaltered("CheckApply")()
 		}
 	}

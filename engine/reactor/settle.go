@@ -33,8 +33,8 @@ func (l *loop) ran(v *vertex) {
 	switch {
 	case errors.Is(o.err, hold.ErrUsedUp):
 		l.holds.overBudget(v)
-	case l.r.ctx.Err() == nil && l.holds.stalls(v, &o):
-	case l.r.ctx.Err() != nil && o.err != nil:
+	case l.ctx.Err() == nil && l.holds.stalls(v, &o):
+	case l.ctx.Err() != nil && o.err != nil:
 		l.end.interrupted(v, o.err)
 	default:
 		l.conclude(v, o)
@@ -88,7 +88,7 @@ func (l *loop) ranLast(v *vertex) {
 	l.pool.jobs.end(v)
 	if v.membership.gone {
 		l.m.Forgotten(v.slot)
-		if d := l.r.opt.Declared; d != nil && v.membership.after == nil {
+		if d := l.opt.Declared; d != nil && v.membership.after == nil {
 			d.leave(v.ID) // its run may have remembered it after it had left
 		}
 		l.leave(v)
@@ -119,7 +119,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 	v.run.job.placeless = v.run.job.placeless && !l.mayBeBrought(v)
 	switch {
 	case run.State == engine.StateFailed:
-		if _, moved := l.r.moved.LoadAndDelete(v); moved {
+		if _, moved := l.moved.LoadAndDelete(v); moved {
 			l.outdated = append(l.outdated, outdated{v, v})
 		}
 		up = cmp.Or(v.run.job.unread, unreadIn(v.run.job.out.err), l.openAbove(v, l.looksAtPaths(v) && !v.run.untold()))
@@ -155,7 +155,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 
 // lay adds the effect of a vertex that would change to the layer, through which the vertices below look.
 func (l *loop) lay(v *vertex, run Run) {
-	layer := l.r.opt.Layer
+	layer := l.opt.Layer
 	if layer == nil {
 		return
 	}
@@ -199,7 +199,7 @@ type outdated struct{ v, by *vertex }
 // lookAnew has such vertices run again when all else is at rest, as a run would by the events of their Watches. One whose own effect is
 // laid would change in any case, and has its effect made again. One that has undone all rests then.
 func (l *loop) lookAnew() {
-	layer := l.r.opt.Layer
+	layer := l.opt.Layer
 	if layer == nil || !l.m.AtRest() {
 		return
 	}
@@ -274,7 +274,7 @@ func (l *loop) retry(v *vertex, run *Run, err error) {
 			v.watch.SetTries(0)
 		}
 		if v.meta.RetryReset || v.byDefault() {
-			l.r.memory.setRetries(v, 0)
+			l.memory.setRetries(v, 0)
 		}
 		return
 	}
@@ -287,7 +287,7 @@ func (l *loop) retry(v *vertex, run *Run, err error) {
 		tried-- // something else has asked for it: the waits do not grow by that
 	}
 	if run.RetryIn, run.Retry = l.backoff.Again(v.meta, err, tried); run.Retry {
-		l.r.memory.setRetries(v, tried+1)
+		l.memory.setRetries(v, tried+1)
 	}
 }
 
@@ -305,7 +305,7 @@ func (l *loop) succeeded(v *vertex, changed bool) {
 	l.refreshed(v, changed)
 	v.past.rested = v.once && v.run.job.apply && v.undone()
 	if v.wired().Acted() {
-		l.r.memory.recorder.NoteAll(v.wired().Digests(v.ID)...)
+		l.memory.recorder.NoteAll(v.wired().Digests(v.ID)...)
 	}
 	l.propagate(v, v.run.sent())
 }
@@ -315,9 +315,9 @@ func (l *loop) next(v *vertex, run Run) {
 	switch {
 	case v.watch.Is(watch.Failed): // its own alarm is set
 	case run.Retry && l.m.State(v.slot) == engine.StateFailed: // else something has asked for it meanwhile
-		v.past.setRetry(l.r.now() + int64(run.RetryIn))
-		l.after(run.RetryIn, v, func() { l.wake(v) })
-	case v.meta.Poll > 0 && !l.r.opt.Once:
+		v.past.setRetry(l.now() + int64(run.RetryIn))
+		l.after(run.RetryIn, v, func() { l.retryNow(v) })
+	case v.meta.Poll > 0 && !l.opt.Once:
 		l.after(jitter(l.rand, v.meta.Poll), v, func() {
 			l.because(v, Trigger{Cause: CausePoll})
 			l.event(v)
@@ -336,7 +336,7 @@ func (l *loop) afterRun(v *vertex) {
 	}
 }
 
-func (l *loop) wake(v *vertex) {
+func (l *loop) retryNow(v *vertex) {
 	v.past.setRetry(0)
 	l.because(v, Trigger{Cause: CauseRetry})
 	l.m.Wake(v.slot)
@@ -418,12 +418,12 @@ func (l *loop) failsAbove(v *vertex) string {
 
 // idleFor reports of a plan whether a run would bring v nothing of a vertex above it, since that one alters nothing then, and v may.
 func (l *loop) idleFor(up, v *vertex) bool {
-	return l.r.opt.Layer != nil && up.onlyLooks() && !v.onlyLooks()
+	return l.opt.Layer != nil && up.onlyLooks() && !v.onlyLooks()
 }
 
 // looksAtPaths reports whether v sees the layer: it looks at nothing but paths.
 func (l *loop) looksAtPaths(v *vertex) bool {
-	if l.r.opt.Layer == nil {
+	if l.opt.Layer == nil {
 		return false
 	}
 	_, yes := engine.As[engine.RootedRes](v.Res)
@@ -488,7 +488,7 @@ func (l *loop) report(v *vertex, run Run) Run {
 		v.past.setError(run.Err)
 	}
 	v.past.realized = v.past.realized || run.State.Settled()
-	l.r.opt.Listener.ran(run)
+	l.opt.Listener.ran(run)
 	return run
 }
 

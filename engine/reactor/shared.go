@@ -3,16 +3,9 @@ package reactor
 import (
 	"log/slog"
 	"slices"
-	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
-
-// sharing ends the values that vertices of one key share. Callable from any goroutine.
-type sharing struct {
-	r    *Reactor
-	ends atomic.Int64 // calls of End that are going on
-}
 
 // maxReaders is how many Forgetters are told apart. More share the last place.
 const maxReaders = 64
@@ -111,32 +104,32 @@ func (l *loop) setDue(v *vertex, due bool) {
 	if due {
 		s.AddDue(1)
 	} else if s.AddDue(-1) == 0 {
-		l.r.shares.endShared(s, func() bool { return s.Due() == 0 })
+		l.endShared(s, func() bool { return s.Due() == 0 })
 	}
 }
 
 // endShared calls End on a goroutine of its own, since it may take long.
-func (h *sharing) endShared(s *lifecycle.Share, may func() bool) {
-	h.ends.Add(1)
-	h.r.enders.Go(func() {
+func (c *core) endShared(s *lifecycle.Share, may func() bool) {
+	c.sharesEnding.Add(1)
+	c.enders.Go(func() {
 		if err := s.End(may); err != nil {
-			h.r.log.Warn("ending what is shared failed", slog.String("key", s.Key()), slog.Any("error", err))
+			c.log.Warn("ending what is shared failed", slog.String("key", s.Key()), slog.Any("error", err))
 		}
-		h.ends.Add(-1)
-		h.r.wake()
+		c.sharesEnding.Add(-1)
+		c.wake()
 	})
 }
 
 // endAllShared calls End for the begun values, because the graph is at rest: due vertices wait for
 // failed ones. A run that begins before End is called makes it void. It reports whether there was
 // something.
-func (h *sharing) endAllShared() bool {
+func (c *core) endAllShared() bool {
 	any := false
-	for _, s := range h.r.env.Shares() {
+	for _, s := range c.env.Shares() {
 		if s.Due() > 0 && s.Begun() {
 			any = true
 			seen := s.Runs()
-			h.endShared(s, func() bool { return s.Runs() == seen })
+			c.endShared(s, func() bool { return s.Runs() == seen })
 		}
 	}
 	return any

@@ -12,7 +12,7 @@ import (
 // print tells the values that a run of v has corrected from others; 0 where it has corrected none. It is asked while the
 // secrets are still there: two of them are shown as the same word.
 func (b *holds) print(v *vertex, run *Run) uint64 {
-	if b.l.r.opt.Flapping.Times == 0 || !run.Changed || v.run.job.class != Corrective {
+	if b.l.opt.Flapping.Times == 0 || !run.Changed || v.run.job.class != Corrective {
 		return 0
 	}
 	v.run.mu.Lock()
@@ -20,7 +20,7 @@ func (b *holds) print(v *vertex, run *Run) uint64 {
 	if !hold.Corrects(v.run.changes()) {
 		return 0
 	}
-	return max(1, hold.Print(b.seed, v.run.changes())^v.run.said.print)
+	return max(1, hold.Print(b.l.seed, v.run.changes())^v.run.said.print)
 }
 
 // corrected leaves v alone for a while if it flaps, after a run that has corrected values with a print.
@@ -28,12 +28,12 @@ func (b *holds) corrected(v *vertex, run *Run, print uint64) {
 	if print == 0 {
 		return
 	}
-	rest, flaps := v.hold.Corrected(print, b.l.r.now(), b.l.r.opt.Flapping)
+	rest, flaps := v.hold.Corrected(print, b.l.now(), b.l.opt.Flapping)
 	if !flaps {
 		return
 	}
 	reason := "something else keeps undoing it: it is " + hold.Seen(run.Changes)
-	b.l.r.log.Warn("flapping, left alone for a while", slog.String("resource", v.ID),
+	b.l.log.Warn("flapping, left alone for a while", slog.String("resource", v.ID),
 		slog.String("seen", reason), slog.Int("corrections", rest.Corrections), slog.Duration("for", rest.For))
 	b.hold(v, &Held{Limit: LimitFlapping, Reason: reason, For: rest.For})
 	b.l.after(rest.For, nil, func() {
@@ -51,7 +51,7 @@ func (b *holds) putOff(v *vertex) bool {
 	now := b.l.moment
 	d, why := b.stormWait(v, now), hold.ByStorm
 	if d == 0 {
-		d, why = v.hold.Wait(now, b.l.r.epoch.Add(time.Duration(now)))
+		d, why = v.hold.Wait(now, b.l.epoch.Add(time.Duration(now)))
 	}
 	if d == 0 {
 		return false
@@ -86,7 +86,7 @@ func (b *holds) awaitsValue(v *vertex) bool {
 		return false
 	}
 	b.l.m.Defer(v.slot)
-	b.postpone(v, from.hold.HeldNow(b.l.r.now()).For, hold.ByValue)
+	b.postpone(v, from.hold.HeldNow(b.l.now()).For, hold.ByValue)
 	b.update(v)
 	return true
 }
@@ -110,14 +110,14 @@ func (b *holds) stormWait(v *vertex, now int64) time.Duration {
 	if v.asked != nil {
 		ask.Since = v.asked.since
 	}
-	wait, tell := b.storms.Wait(v, ask, now, b.l.r.opt.Storm)
+	wait, tell := b.storms.Wait(v, ask, now, b.l.opt.Storm)
 	if tell {
 		cause := Cause("")
 		if v.asked != nil && len(v.asked.list) > 0 {
 			cause = v.asked.list[0].Cause
 		}
-		b.l.r.log.Warn("runs too often, and is slowed down until it is quiet again", slog.String("resource", v.ID),
-			slog.String("because", string(cause)), slog.Int("runs", b.l.r.opt.Storm.Runs), slog.Duration("within", b.l.r.opt.Storm.Within))
+		b.l.log.Warn("runs too often, and is slowed down until it is quiet again", slog.String("resource", v.ID),
+			slog.String("because", string(cause)), slog.Int("runs", b.l.opt.Storm.Runs), slog.Duration("within", b.l.opt.Storm.Within))
 	}
 	return wait
 }
@@ -132,5 +132,5 @@ func drifted(triggers []Trigger) bool {
 func (b *holds) stormRan(v *vertex, run *Run) {
 	run.RetryIn = b.storms.Ran(v, hold.End{
 		Failed: run.State == engine.StateFailed, Changed: run.Changed, Drift: drifted(v.run.job.triggers), Took: run.Duration, Retry: run.Retry, RetryIn: run.RetryIn,
-	}, b.l.moment, b.l.r.opt.Storm)
+	}, b.l.moment, b.l.opt.Storm)
 }

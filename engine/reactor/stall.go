@@ -46,14 +46,14 @@ func (b *holds) stall(v *vertex, err error, d time.Duration) {
 
 // tellStall tells the log of a wait that lasts.
 func (b *holds) tellStall(v *vertex, err error) {
-	waited := time.Duration(b.l.r.now() - v.asked.since)
+	waited := time.Duration(b.l.now() - v.asked.since)
 	attrs := []any{slog.String("resource", v.ID), slog.Any("for", err), slog.Duration("waited", waited)}
 	switch v.hold.Stall(waited) {
 	case hold.StallBegun:
 		b.l.stir()
 	case hold.StallLasts:
-		b.l.r.log.Info("waits for something outside of the graph", attrs...)
+		b.l.log.Info("waits for something outside of the graph", attrs...)
 	case hold.StallLong:
-		b.l.r.log.Warn("still waits for something outside of the graph", attrs...)
+		b.l.log.Warn("still waits for something outside of the graph", attrs...)
 	}
 }

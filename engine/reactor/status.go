@@ -63,7 +63,7 @@ func (l *loop) status(v *vertex) Status {
 	switch at {
 	case engine.StateFailed:
 		if v.past.retryAt > 0 {
-			s.RetryIn = max(1, time.Duration(v.past.retryAt-l.r.now()))
+			s.RetryIn = max(1, time.Duration(v.past.retryAt-l.now()))
 		}
 	case engine.StateUnknown:
 		s.Until = l.decider(v)
@@ -90,14 +90,14 @@ func (l *loop) status(v *vertex) Status {
 
 // heldNow tells what holds v, and for how long from now on.
 func (b *holds) heldNow(v *vertex) *Held {
-	if h := v.hold.HeldNow(b.l.r.now()); h != nil {
+	if h := v.hold.HeldNow(b.l.now()); h != nil {
 		return h
 	}
 	from := b.flapsAbove(v)
 	if from == nil {
 		return nil
 	}
-	h := *from.hold.HeldNow(b.l.r.now())
+	h := *from.hold.HeldNow(b.l.now())
 	h.Reason = "it receives a value of " + from.ID + ", which is left alone"
 	return &h
 }
@@ -173,9 +173,9 @@ func (l *loop) why(v *vertex, s *Status) string {
 func (l *loop) busyWith(v *vertex) string {
 	switch {
 	case v.run.inRun && v.run.waits.Load() > 0:
-		return fmt.Sprintf("its CheckApply has waited for the machine, %s after its start", time.Duration(l.r.now()-v.run.job.started))
+		return fmt.Sprintf("its CheckApply has waited for the machine, %s after its start", time.Duration(l.now()-v.run.job.started))
 	case v.run.inRun:
-		return fmt.Sprintf("its CheckApply runs since %s", time.Duration(l.r.now()-v.run.job.started))
+		return fmt.Sprintf("its CheckApply runs since %s", time.Duration(l.now()-v.run.job.started))
 	case v.watch.Active() && v.watch.Is(watch.Ending):
 		return "its Watch was told to end and has not"
 	case v.watch.Active() && !v.watch.Is(watch.Running):

@@ -34,7 +34,7 @@ func (e *ending) stop() error {
 	for _, v := range e.l.byIndex {
 		e.l.cut(v)
 	}
-	late := engine.NewTimer(e.l.r.opt.Clock, stoppingAfter)
+	late := engine.NewTimer(e.l.opt.Clock, stoppingAfter)
 	defer late.Stop()
 	ended := e.drain(late.C)
 	locked := e.lockForGood(late.C)
@@ -47,12 +47,12 @@ func (e *ending) stop() error {
 		defer close(clean)
 		for _, v := range slices.Backward(order) {
 			if !v.run.inRun && !v.watch.Active() && (locked || !v.membership.suspended) {
-				e.l.r.attendTo(v, func() { e.l.r.cleanup(v) })
+				e.l.attendTo(v, func() { e.l.cleanup(v) })
 			}
 		}
-		e.l.r.enders.Wait()
+		e.l.enders.Wait()
 	}()
-	if e.waitOrQuit(clean, late.C) && ended && locked && len(e.l.r.costly.losses()) == 0 {
+	if e.l.waitOrQuit(clean, late.C, e.tellStopping) && ended && locked && len(e.l.costly.losses()) == 0 {
 		return nil
 	}
 	return e.abandoned()
@@ -63,13 +63,13 @@ func (e *ending) stop() error {
 func (e *ending) drain(late <-chan time.Time) bool {
 	for e.l.active > 0 {
 		select {
-		case <-e.l.r.mail.wake:
+		case <-e.l.mail.wake:
 			e.l.deliver()
-		case q := <-e.l.r.questions:
+		case q := <-e.l.questions:
 			e.l.serve(q)
 		case <-late:
 			e.tellStopping()
-		case <-e.l.r.quit:
+		case <-e.l.quit:
 			return false
 		}
 	}
@@ -80,17 +80,17 @@ func (e *ending) drain(late <-chan time.Time) bool {
 // after Abandon.
 func (e *ending) lockForGood(late <-chan time.Time) bool {
 	select {
-	case e.l.r.swapping <- struct{}{}:
+	case e.l.swapping <- struct{}{}:
 		return true
 	default:
 	}
 	for {
 		select {
-		case e.l.r.swapping <- struct{}{}:
+		case e.l.swapping <- struct{}{}:
 			return true
 		case <-late:
 			e.tellStopping()
-		case <-e.l.r.quit:
+		case <-e.l.quit:
 			return false
 		}
 	}
@@ -104,23 +104,23 @@ func (e *ending) endWorkers(ended bool) {
 	}
 }
 
-// waitOrQuit waits for c, and after Abandon only a little. It returns whether c
+// waitOrQuit waits for done, and after Abandon only a little. It returns whether done
 // was closed.
-func (e *ending) waitOrQuit(c <-chan struct{}, late <-chan time.Time) bool {
+func (c *core) waitOrQuit(done <-chan struct{}, late <-chan time.Time, tell func()) bool {
 	for quit := false; !quit; {
 		select {
-		case <-c:
+		case <-done:
 			return true
 		case <-late:
-			e.tellStopping()
-		case <-e.l.r.quit:
+			tell()
+		case <-c.quit:
 			quit = true
 		}
 	}
-	grace := engine.NewTimer(e.l.r.opt.Clock, abandonGrace)
+	grace := engine.NewTimer(c.opt.Clock, abandonGrace)
 	defer grace.Stop()
 	select {
-	case <-c:
+	case <-done:
 		return true
 	case <-grace.C:
 		return false
@@ -129,20 +129,20 @@ func (e *ending) waitOrQuit(c <-chan struct{}, late <-chan time.Time) bool {
 
 // attendTo calls a method of v in a place where only one vertex at a time is
 // attended to: in Swap, and at the end. It is named if Run is told to leave it.
-func (r *Reactor) attendTo(v *vertex, call func()) {
-	r.attended.Store(v)
-	defer r.attended.Store(nil)
+func (c *core) attendTo(v *vertex, call func()) {
+	c.attended.Store(v)
+	defer c.attended.Store(nil)
 	call()
 }
 
 // abandoned is the error of a Run that waits no longer.
 func (e *ending) abandoned() error {
-	return &engine.AbandonedError{Resources: e.unfinished(), Methods: e.l.r.calls.methods(), Cut: e.l.r.costly.losses()}
+	return &engine.AbandonedError{Resources: e.unfinished(), Methods: e.l.calls.methods(), Cut: e.l.costly.losses()}
 }
 
 // tellStopping tells for whom Run waits at its end.
 func (e *ending) tellStopping() {
-	if f := e.l.r.opt.Listener.Stopping; f != nil {
+	if f := e.l.opt.Listener.Stopping; f != nil {
 		if list := e.unfinished(); len(list) > 0 {
 			f(list)
 		}
@@ -160,7 +160,7 @@ func (e *ending) unfinished() []string {
 	for id := range e.l.leaving {
 		ids = append(ids, id)
 	}
-	if v := e.l.r.attended.Load(); v != nil {
+	if v := e.l.attended.Load(); v != nil {
 		ids = append(ids, v.ID)
 	}
 	slices.Sort(ids)
@@ -169,13 +169,13 @@ func (e *ending) unfinished() []string {
 
 // cleanup calls Cleanup and gives up what v shares. Errors are only logged: no caller is left to
 // act on them.
-func (r *Reactor) cleanup(v *vertex) {
-	r.cleaned(v, apart.Call("Cleanup", func() error { return r.call(v, "Cleanup", v.Cleanup) }))
+func (c *core) cleanup(v *vertex) {
+	c.cleaned(v, apart.Call("Cleanup", func() error { return c.call(v, "Cleanup", v.Cleanup) }))
 }
 
 // cleaned logs the error of a Cleanup.
-func (r *Reactor) cleaned(v *vertex, err error) {
+func (c *core) cleaned(v *vertex, err error) {
 	if err != nil {
-		r.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
+		c.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
 	}
 }

@@ -132,15 +132,15 @@ func (f *failures) faceMachine() {
 		return
 	}
 	f.facing = true
-	f.l.r.enders.Go(func() {
-		_ = engine.Guard("WatchFacts", func() error { return f.face(f.l.r.ctx) }) // it is tried again later in any case
+	f.l.enders.Go(func() {
+		_ = engine.Guard("WatchFacts", func() error { return f.face(f.l.ctx) }) // it is tried again later in any case
 	})
 }
 
 // face follows the facts of the machine until ctx ends, on a goroutine of its own. It hands each change to the loop, and takes the next
 // one only then: facts that change quickly make no queue.
 func (f *failures) face(ctx context.Context) error {
-	sub, err := f.l.r.opt.Host.WatchFacts(ctx)
+	sub, err := f.l.opt.Host.WatchFacts(ctx)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (f *failures) face(ctx context.Context) error {
 			return nil
 		}
 		select {
-		case f.l.r.requests <- newRequest(f.machineChanged):
+		case f.l.requests <- newRequest(f.machineChanged):
 		case <-ctx.Done():
 			return nil
 		}
@@ -164,7 +164,7 @@ func (f *failures) face(ctx context.Context) error {
 func (f *failures) machineChanged() {
 	for v := range f.list {
 		if v.past.retryAt > 0 {
-			f.l.r.memory.setRetries(v, 0)
+			f.l.memory.setRetries(v, 0)
 			v.watch.SetTries(0)
 			f.unstick(v, Trigger{Cause: CauseRetry})
 		}

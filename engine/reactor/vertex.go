@@ -20,7 +20,7 @@ import (
 type vertex struct {
 	lifecycle.Life // of its resource
 
-	r     *Reactor
+	core  *core
 	meta  *engine.MetaParams
 	abil  *abilities
 	key   *string // of its batch; nil for none
@@ -333,7 +333,7 @@ func (v *vertex) wiring() *values.Vertex {
 // any other function takes memory of its own.
 func (v *vertex) complete(h *engine.Init) {
 	h.Noop = v.noop
-	h.Busy, h.Change, h.Host = v.r.runner.busy, v.change, (*vertexHost)(v)
+	h.Busy, h.Change, h.Host = v.core.saysBusy, v.change, (*vertexHost)(v)
 	if !v.abil.Unwatched {
 		h.Running, h.Event = v.sayRunning, v.sayEvent
 	}
@@ -354,13 +354,13 @@ func (v *vertex) complete(h *engine.Init) {
 
 func (v *vertex) sayRunning() {
 	if v.watch.SayRunning() {
-		v.r.mail.post(v, mailRunning)
+		v.core.mail.post(v, mailRunning)
 	}
 }
 
 func (v *vertex) sayEvent() {
 	if v.watch.HasSaid() {
-		v.r.mail.post(v, mailEvent)
+		v.core.mail.post(v, mailEvent)
 	}
 }
 
@@ -370,11 +370,11 @@ const usualChanges = 2
 // change implements Init.Change, without secrets. The first change of a run that applies tells the loop that something is about to be
 // altered: from then on the graph has not converged.
 func (v *vertex) change(c engine.Change) {
-	c.From, c.To = v.r.env.Shown(c.From), v.r.env.Shown(c.To)
+	c.From, c.To = v.core.env.Shown(c.From), v.core.env.Shown(c.To)
 	v.run.mu.Lock()
 	said := v.run.says()
 	if c.Print != "" {
-		said.print = said.print*31 + maphash.String(v.r.loop.holds.seed, c.Print)
+		said.print = said.print*31 + maphash.String(v.core.seed, c.Print)
 		c.Print = ""
 	}
 	if said.changes == nil {
@@ -389,8 +389,8 @@ func (v *vertex) change(c engine.Change) {
 }
 
 // unwatched reports whether the vertex has no Watch: it is ready from the start.
-func (v *vertex) unwatched() bool { return v.r.unwatched(v.abil, v.meta) }
+func (v *vertex) unwatched() bool { return v.core.unwatched(v.abil, v.meta) }
 
-func (r *Reactor) unwatched(a *abilities, m *engine.MetaParams) bool {
-	return a.Unwatched || m.Poll > 0 || m.Hidden || r.opt.Once
+func (c *core) unwatched(a *abilities, m *engine.MetaParams) bool {
+	return a.Unwatched || m.Poll > 0 || m.Hidden || c.opt.Once
 }

@@ -44,7 +44,7 @@ func (l *loop) open(v *vertex) {
 
 // startWatch starts the Watch, or has it started when the run has ended.
 func (w *watches) startWatch(v *vertex) {
-	if v.membership.suspended || v.watch.Active() || w.l.r.ctx.Err() != nil {
+	if v.membership.suspended || v.watch.Active() || w.l.ctx.Err() != nil {
 		return
 	}
 	v.past.setRetry(0)
@@ -56,9 +56,9 @@ func (w *watches) startWatch(v *vertex) {
 	w.l.active++
 	w.l.m.Unready(v.slot)
 	w.l.setDue(v, true) // a vertex that was never heard of is not clean
-	now := w.l.r.now()
-	v.watch.Start(w.l.r.ctx, now, w.l.r.opt.StartTimeout)
-	w.expectStart(now + int64(min(slowStart, w.l.r.opt.StartTimeout)))
+	now := w.l.now()
+	v.watch.Start(w.l.ctx, now, w.l.opt.StartTimeout)
+	w.expectStart(now + int64(min(slowStart, w.l.opt.StartTimeout)))
 	w.starting = append(w.starting, v)
 }
 
@@ -83,7 +83,7 @@ func (w *watches) startWatches() {
 				return nil
 			}, func(i int, err error) {
 				chunk[i].watch.Context().Result = err
-				w.l.r.mail.post(chunk[i], mailWatched)
+				w.l.mail.post(chunk[i], mailWatched)
 			})
 		}()
 	}
@@ -92,7 +92,7 @@ func (w *watches) startWatches() {
 // watch is the goroutine of one Watch. It is kept shallow: there is one for each
 // vertex.
 func (w *watches) watch(ctx *watch.Context, v *vertex) {
-	defer w.l.r.mail.post(v, mailWatched)
+	defer w.l.mail.post(v, mailWatched)
 	returned := false
 	defer func() {
 		if !returned && ctx.Result == nil {
@@ -134,7 +134,7 @@ func (w *watches) watched(v *vertex) {
 	case v.membership.suspended:
 		w.l.tellIdle(v)
 		w.l.resume(v)
-	case w.l.r.ctx.Err() != nil:
+	case w.l.ctx.Err() != nil:
 	case why == watch.Ending:
 		w.l.tryAssign(v)
 	case why == watch.Late:
@@ -149,13 +149,13 @@ func (w *watches) watched(v *vertex) {
 // watchFailed has the Watch started again, if there are tries left.
 func (w *watches) watchFailed(v *vertex, err error) {
 	v.watch.Fail()
-	if v.byDefault() && hold.Healed(v.watch.Since(w.l.r.now(), w.l.r.opt.StartTimeout)) {
+	if v.byDefault() && hold.Healed(v.watch.Since(w.l.now(), w.l.opt.StartTimeout)) {
 		v.watch.SetTries(0) // it was well for long
 	}
 	wait, again := w.l.backoff.Again(v.meta, err, v.watch.Tries())
 	if again {
 		v.watch.SetTries(v.watch.Tries() + 1)
-		v.past.setRetry(w.l.r.now() + int64(wait))
+		v.past.setRetry(w.l.now() + int64(wait))
 		w.l.after(wait, v, func() {
 			w.l.because(v, Trigger{Cause: CauseWatch})
 			w.startWatch(v)
@@ -173,21 +173,21 @@ func (w *watches) expectStart(at int64) {
 		return
 	}
 	w.next = at
-	w.l.after(time.Duration(at-w.l.r.now()), nil, w.checkStarts)
+	w.l.after(time.Duration(at-w.l.now()), nil, w.checkStarts)
 }
 
 // late is the error of a Watch that has not started in time. It is tried again, and so recovers with what it waits for.
 func (w *watches) late() error {
-	return fmt.Errorf("Watch said nothing for %s after its start: a file system, a device or a program does not answer; fix that, or end it", w.l.r.opt.StartTimeout)
+	return fmt.Errorf("Watch said nothing for %s after its start: a file system, a device or a program does not answer; fix that, or end it", w.l.opt.StartTimeout)
 }
 
 func (w *watches) checkStarts() {
-	now, before, first := w.l.r.now(), w.looked, int64(math.MaxInt64)
+	now, before, first := w.l.now(), w.looked, int64(math.MaxInt64)
 	w.next, w.looked = 0, now
 	var slow silent
 	for _, v := range w.l.byIndex {
 		due := v.watch.Due()
-		told := due - int64(w.l.r.opt.StartTimeout) + int64(slowStart)
+		told := due - int64(w.l.opt.StartTimeout) + int64(slowStart)
 		switch {
 		case due == 0 || v.membership.suspended:
 		case due <= now:
@@ -201,7 +201,7 @@ func (w *watches) checkStarts() {
 			}
 		}
 	}
-	slow.tell(w.l.r.log)
+	slow.tell(w.l.log)
 	if first != math.MaxInt64 {
 		w.expectStart(first)
 	}
@@ -244,7 +244,7 @@ const sweepParts = 64
 // sweep looks at a part of the vertices without an event, and at the next part
 // later: the answer to sources that lose events without knowing it.
 func (w *watches) sweep(part int) {
-	w.l.after(jitter(w.l.rand, w.l.r.opt.Sweep/sweepParts), nil, func() {
+	w.l.after(jitter(w.l.rand, w.l.opt.Sweep/sweepParts), nil, func() {
 		n := len(w.l.byIndex)
 		for _, v := range w.l.byIndex[n*part/sweepParts : n*(part+1)/sweepParts] {
 			if v.watch.Is(watch.Running) {

@@ -59,7 +59,7 @@ func (l *loop) takeAsked(v *vertex) {
 		v.run.job.since, v.run.job.triggers = a.since, a.list
 		l.writtenBy(a.list)
 	}
-	if d := l.r.opt.Declared; d != nil {
+	if d := l.opt.Declared; d != nil {
 		d.beginsRun(l, v)
 	}
 	v.run.job.class = l.classify(v, v.run.job.triggers)

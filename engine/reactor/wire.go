@@ -90,11 +90,11 @@ func (l *loop) lastRunOf(id string) uint64 {
 
 // assignAll assigns and validates. If it fails, the old values are back.
 func (l *loop) assignAll(v *vertex) error {
-	l.r.values.Lock()
-	defer l.r.values.Unlock()
+	l.values.Lock()
+	defer l.values.Unlock()
 	v.guardList(v.wired().Taint())
 	to := v.receiver()
-	to.Validate = func() error { return l.r.read("Validate", engine.Guard("Validate", v.Res.Validate)) }
+	to.Validate = func() error { return l.read("Validate", engine.Guard("Validate", v.Res.Validate)) }
 	err := v.wired().Assign(to)
 	if err != nil {
 		err = v.Error(err)
@@ -105,5 +105,5 @@ func (l *loop) assignAll(v *vertex) error {
 
 // receiver is v as package values sees it.
 func (v *vertex) receiver() values.Receiver {
-	return values.Receiver{ID: v.ID, Res: v.Res, Type: v.abil.recvType, Seen: &v.r.memory.seen}
+	return values.Receiver{ID: v.ID, Res: v.Res, Type: v.abil.recvType, Seen: &v.core.memory.seen}
 }

@@ -13,11 +13,10 @@ import (
 // A task that is given waits for no run of another one: a worker that takes a task has the next worker woken first, if there are more
 // tasks. One worker is being woken at a time. So short tasks are run by few workers, and long ones all at once.
 type pool struct {
-	l       *loop
+	runner  runner
 	workers sync.WaitGroup // all of them
 	busy    bool           // a task was given since dismiss; of the loop
 	jobs    jobs           // of the loop
-	lookout bool           // an alarm looks for long runs; of the loop
 	given   []task         // that no worker sees yet; of the loop
 	wide    bool           // see widen; of the loop
 
@@ -112,7 +111,7 @@ func (p *pool) runAll() {
 		}
 		p.wakeOne()
 		p.mu.Unlock()
-		p.l.r.runner.run(t)
+		p.runner.run(t)
 		p.mu.Lock()
 	}
 }

@@ -24,7 +24,7 @@ func (r *Reactor) Works(ctx context.Context, sleepers []context.Context) (yes bo
 
 // works is Works with the runs, by their leading vertices, and the contexts of Watches that sleep.
 func (l *loop) works(asleep map[any]bool) bool {
-	if l.r.mail.any() || l.r.busy.Load() > 0 || l.r.shares.ends.Load() > 0 || l.hearing.asked != l.hearing.heard.Load() {
+	if l.mail.any() || l.busy.Load() > 0 || l.sharesEnding.Load() > 0 || l.hearing.asked != l.hearing.heard.Load() {
 		return true
 	}
 	for _, v := range l.byIndex {
