@@ -3,6 +3,9 @@ package reactor
 import (
 	"context"
 	"sync/atomic"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
 )
 
 // begun waits until Run has begun. After its end it returns ErrStopped.
@@ -91,6 +94,33 @@ func (c *core) await(ctx context.Context, done <-chan struct{}) error {
 		return context.Cause(ctx)
 	case <-c.ctx.Done():
 		return ErrStopped
+	}
+}
+
+// abandonGrace is how long after Abandon the methods that release something may
+// still take.
+const abandonGrace = time.Second
+
+// waitOrQuit waits for done, and after Abandon only a little. It returns whether done
+// was closed.
+func (c *core) waitOrQuit(done <-chan struct{}, late <-chan time.Time, tell func()) bool {
+	for quit := false; !quit; {
+		select {
+		case <-done:
+			return true
+		case <-late:
+			tell()
+		case <-c.quit:
+			quit = true
+		}
+	}
+	grace := engine.NewTimer(c.opt.Clock, abandonGrace)
+	defer grace.Stop()
+	select {
+	case <-done:
+		return true
+	case <-grace.C:
+		return false
 	}
 }
 

@@ -3,10 +3,13 @@ package reactor
 import (
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // calls are the Inits and Cleanups that run at this moment. They run outside of the loop, and the loop
@@ -29,6 +32,27 @@ func (c *core) call(v *vertex, method string, f func() error) error {
 	place := c.calls.begin(call{v, method, c.now()})
 	defer c.calls.done(place)
 	return f()
+}
+
+// attendTo calls a method of v in a place where only one vertex at a time is
+// attended to: in Swap, and at the end. It is named if Run is told to leave it.
+func (c *core) attendTo(v *vertex, call func()) {
+	c.attended.Store(v)
+	defer c.attended.Store(nil)
+	call()
+}
+
+// cleanup calls Cleanup and gives up what v shares. Errors are only logged: no caller is left to
+// act on them.
+func (c *core) cleanup(v *vertex) {
+	c.cleaned(v, apart.Call("Cleanup", func() error { return c.call(v, "Cleanup", v.Cleanup) }))
+}
+
+// cleaned logs the error of a Cleanup.
+func (c *core) cleaned(v *vertex, err error) {
+	if err != nil {
+		c.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
+	}
 }
 
 // begin notes a call that begins, and returns its place for done.

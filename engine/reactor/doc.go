@@ -40,12 +40,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	doc.go limits.go stage.go commit.go part.go swap.go removals.go ties.go match.go retry.go status.go stall.go
-//	reactor.go stop.go loop.go realize.go settle.go leave.go ongoing.go batch.go doubt.go holds.go converge.go
-//	run.go context.go stuck.go recall.go watch.go shared.go declared.go notified.go absent.go reverse.go wire.go
-//	redact.go proof.go altered.go refresh.go read.go metas.go place.go host.go worker.go long.go why.go
-//	places.go costly.go works.go slow.go vertex.go rest.go names.go quick.go budget.go listener.go clock.go
-//	ask.go calls.go core.go mailbox.go options.go json.go
+//	doc.go retry.go stall.go limits.go reactor.go stop.go loop.go stage.go part.go swap.go status.go commit.go
+//	realize.go settle.go doubt.go leave.go stuck.go holds.go converge.go run.go ongoing.go context.go watch.go
+//	shared.go worker.go batch.go long.go works.go recall.go ties.go refresh.go altered.go metas.go removals.go
+//	match.go place.go reverse.go wire.go read.go redact.go places.go host.go costly.go slow.go quick.go proof.go
+//	ending.go calls.go absent.go declared.go notified.go why.go vertex.go rest.go listener.go names.go clock.go
+//	ask.go budget.go core.go options.go mailbox.go json.go
 //
 // # Laws
 //

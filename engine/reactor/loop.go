@@ -67,7 +67,7 @@ func (l *loop) init(c *core) {
 	l.rand = newRand()
 	l.backoff = hold.Backoff{Once: c.opt.Once, Rand: l.rand.Int64N}
 	l.pool.runner.core, l.pool.runner.semas.Clock = c, c.opt.Clock
-	l.holds.l, l.failures.l, l.watches.l, l.end.l = l, l, l, l
+	l.holds.l, l.failures.l, l.watches.l = l, l, l
 }
 
 // turn waits for one event, acts on it, and starts the vertices that can be started then.

@@ -70,11 +70,7 @@ func (r *Reactor) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		r.loop.turn(ctx)
 	}
-	r.loop.end.final = r.loop.stand()
-	ended := r.loop.end.lastRuns()
-	err := r.loop.end.stop()
-	ended()
-	return err
+	return r.loop.stop()
 }
 
 // recall reads what an earlier process has left, and puts it into effect.

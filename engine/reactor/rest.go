@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"context"
-	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
@@ -96,65 +95,5 @@ func (v *vertex) applies() {
 	v.run.altered.Store(true)
 	if v.core.resting.Load() {
 		v.core.mail.post(v, mailAlters)
-	}
-}
-
-// interrupted takes the end of a run that the end of Run has cut. That is no news, unless it has cut off a change.
-func (e *ending) interrupted(v *vertex, err error) {
-	if v.run.altered.Load() {
-		e.cutOff(v, err)
-	}
-	e.l.m.Unready(v.slot) // it has not failed: it is unsettled
-	e.l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
-	e.l.pool.jobs.end(v)
-}
-
-// cutOff reports a run that the end of Run has cut off in the middle of a change: it leaves neither
-// the old nor the new state, and counts as failed.
-func (e *ending) cutOff(v *vertex, err error) {
-	v.run.altered.Store(false)
-	e.cuts = append(e.cuts, v.ID)
-	e.l.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.run.job.out.took})
-}
-
-// CutError says that a change was cut off, because the engine was told to stop.
-type CutError struct{ Err error }
-
-func (e *CutError) Error() string {
-	return "cut off in the middle of a change, because mgmt was told to stop; the next start checks it again: " + e.Err.Error()
-}
-
-// Unwrap returns the error of the run.
-func (e *CutError) Unwrap() error { return e.Err }
-
-// lastRuns notes the vertices that run when the context of Run has ended. The returned function,
-// called when it is waited for no longer, takes into the final standing how that ended.
-func (e *ending) lastRuns() (ended func()) {
-	was := map[*vertex]engine.State{}
-	for _, v := range e.l.byIndex {
-		if v.run.inRun {
-			was[v] = e.l.m.AtRestState(v.slot, e.l.lastRest)
-		}
-	}
-	return func() {
-		for v, before := range was {
-			e.final.Counts[before]--
-			e.final.Counts[e.endOf(v, before)]++
-		}
-		slices.Sort(e.cuts)
-	}
-}
-
-// endOf returns the state of a vertex that ran when Run was told to end. A vertex that is abandoned
-// in the middle of a change is cut off.
-func (e *ending) endOf(v *vertex, before engine.State) engine.State {
-	switch {
-	case v.altering():
-		e.cuts = append(e.cuts, v.ID)
-		return engine.StateFailed
-	case v.run.inRun || v.past.last == engine.StateStarting:
-		return before
-	default:
-		return v.past.last
 	}
 }

@@ -35,7 +35,7 @@ func (l *loop) ran(v *vertex) {
 		l.holds.overBudget(v)
 	case l.ctx.Err() == nil && l.holds.stalls(v, &o):
 	case l.ctx.Err() != nil && o.err != nil:
-		l.end.interrupted(v, o.err)
+		l.interrupted(v, o.err)
 	default:
 		l.conclude(v, o)
 	}
@@ -97,6 +97,16 @@ func (l *loop) ranLast(v *vertex) {
 	l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
 	l.tellIdle(v)
 	l.resume(v)
+}
+
+// interrupted takes the end of a run that the end of Run has cut. That is no news, unless it has cut off a change.
+func (l *loop) interrupted(v *vertex, err error) {
+	if l.end.cutsOff(v) {
+		l.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.run.job.out.took})
+	}
+	l.m.Unready(v.slot) // it has not failed: it is unsettled
+	l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+	l.pool.jobs.end(v)
 }
 
 // judge returns the state that an outcome leads to.
