@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -106,3 +107,10 @@ func (l *loop) heartbeat() {
 	l.opt.Heartbeat()
 	l.after(l.opt.HeartbeatEvery, nil, l.heartbeat)
 }
+
+// jitter spreads a period by a tenth, so that not all fall together.
+func jitter(r *rand.Rand, d time.Duration) time.Duration {
+	return d - d/20 + time.Duration(r.Int64N(int64(d/10)+1))
+}
+
+func newRand() *rand.Rand { return rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())) }

@@ -40,12 +40,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	doc.go retry.go stall.go limits.go reactor.go stop.go loop.go stage.go part.go swap.go status.go commit.go
-//	realize.go settle.go doubt.go leave.go stuck.go holds.go converge.go run.go ongoing.go context.go watch.go
-//	shared.go worker.go batch.go long.go works.go recall.go ties.go refresh.go altered.go metas.go removals.go
-//	match.go place.go reverse.go wire.go read.go redact.go places.go host.go costly.go slow.go quick.go proof.go
-//	ending.go calls.go absent.go declared.go notified.go why.go vertex.go rest.go listener.go names.go clock.go
-//	ask.go budget.go core.go options.go mailbox.go json.go
+//	doc.go retry.go stage.go part.go status.go stall.go reactor.go stop.go loop.go watched.go commit.go stuck.go
+//	swap.go removals.go realize.go settle.go doubt.go leave.go run.go match.go place.go metas.go altered.go
+//	works.go batch.go reverse.go worker.go limits.go calls.go wire.go read.go quick.go redact.go long.go
+//	watch.go ties.go recall.go ending.go ongoing.go absent.go slow.go context.go declared.go places.go proof.go
+//	notified.go refresh.go host.go costly.go holds.go converge.go why.go shared.go vertex.go budget.go rest.go
+//	clock.go core.go options.go mailbox.go ask.go names.go listener.go json.go
 //
 // # Laws
 //

@@ -67,7 +67,7 @@ func (l *loop) init(c *core) {
 	l.rand = newRand()
 	l.backoff = hold.Backoff{Once: c.opt.Once, Rand: l.rand.Int64N}
 	l.pool.runner.core, l.pool.runner.semas.Clock = c, c.opt.Clock
-	l.holds.l, l.failures.l, l.watches.l = l, l, l
+	l.holds.l, l.failures.l = l, l
 }
 
 // turn waits for one event, acts on it, and starts the vertices that can be started then.
@@ -91,7 +91,7 @@ func (l *loop) turn(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	l.watches.startWatches()
+	l.watches.startAll(l.core)
 	l.lookAnew()
 	l.startRuns()
 	l.checkRealized()
@@ -162,7 +162,7 @@ func (l *loop) news(v *vertex, news uint32) {
 		l.ran(v)
 	}
 	if news&mailRunning != 0 && !v.membership.gone {
-		l.watches.running(v)
+		l.running(v)
 	}
 	if news&mailEvent != 0 && !v.membership.gone && v.watch.Is(watch.Running) {
 		l.heard(v)
@@ -170,7 +170,7 @@ func (l *loop) news(v *vertex, news uint32) {
 		l.event(v)
 	}
 	if news&mailWatched != 0 {
-		l.watches.watched(v)
+		l.watched(v)
 	}
 	if news&mailFinished != 0 {
 		l.finished(v)

@@ -7,8 +7,8 @@ import (
 
 // notified makes the subscription of v in the place of its Watch, with no goroutine that
 // waits, and reports false if Watch has to be called.
-func (w *watches) notified(c *watch.Context, v *vertex) bool {
-	host, ok := w.l.opt.Host.(engine.NotifyingHost)
+func (c *core) notified(ctx *watch.Context, v *vertex) bool {
+	host, ok := c.opt.Host.(engine.NotifyingHost)
 	if !ok || !v.abil.watched {
 		return false
 	}
@@ -18,11 +18,11 @@ func (w *watches) notified(c *watch.Context, v *vertex) bool {
 	}
 	if err == nil {
 		o.Resource = v.ID
-		err = c.Subscribe(host, paths, o, v.watch.Subs(), (*vertexTeller)(v))
+		err = ctx.Subscribe(host, paths, o, v.watch.Subs(), (*vertexTeller)(v))
 	}
 	if err != nil {
-		c.Result = engine.Freeze("Watch", err)
-		w.l.mail.post(v, mailWatched)
+		ctx.Result = engine.Freeze("Watch", err)
+		c.mail.post(v, mailWatched)
 	}
 	return true
 }

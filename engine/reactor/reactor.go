@@ -64,7 +64,7 @@ func (r *Reactor) Run(ctx context.Context) error {
 		r.loop.heartbeat()
 	}
 	if r.opt.Sweep > 0 {
-		r.loop.watches.sweep(0)
+		r.loop.sweep(0)
 	}
 	close(r.started)
 	for ctx.Err() == nil {

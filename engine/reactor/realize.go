@@ -104,7 +104,7 @@ func (l *loop) rewatchFailed() {
 		if v.watch.Is(watch.Running) || v.unwatched() {
 			l.event(v)
 		} else {
-			l.watches.startWatch(v)
+			l.startWatch(v)
 		}
 	}
 }

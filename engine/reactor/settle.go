@@ -339,7 +339,7 @@ func (l *loop) next(v *vertex, run Run) {
 // afterRun does the work that had to wait for the end of a run.
 func (l *loop) afterRun(v *vertex) {
 	if v.watch.TakeStart() {
-		l.watches.startWatch(v)
+		l.startWatch(v)
 	}
 	if v.wired().Waits() {
 		l.tryAssign(v)

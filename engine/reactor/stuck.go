@@ -109,7 +109,7 @@ func (f *failures) tryAgain(v *vertex, why Trigger) {
 	}
 	f.l.because(v, why)
 	if !v.watch.Is(watch.Running) && !v.unwatched() && v.wired().Missing() == nil {
-		f.l.watches.startWatch(v)
+		f.l.startWatch(v)
 		return
 	}
 	f.l.disarm(v)

@@ -58,7 +58,7 @@ func (l *loop) tryAssign(v *vertex) {
 	}
 	if v.watch.Active() && wired.EndsWatch() {
 		if !v.watch.Is(watch.Ending) {
-			l.watches.endWatch(v, watch.Ending)
+			l.endWatch(v, watch.Ending)
 		}
 		return // the end of the Watch comes back
 	}
@@ -78,6 +78,25 @@ func (l *loop) tryAssign(v *vertex) {
 		l.ready(v)
 	case !v.watch.Active():
 		l.open(v)
+	}
+}
+
+// open lets v take part: at its start, and after values were assigned while its
+// Watch did not run.
+func (l *loop) open(v *vertex) {
+	switch {
+	case v.membership.broken != nil:
+		v.membership.suspended = true
+		l.fail(v, v.membership.broken, false, 0)
+	case v.membership.suspended: // resume comes back
+	case v.wired().Waits():
+		l.tryAssign(v)
+	case v.wired().Refused() != nil:
+		l.fail(v, v.wired().Refused(), false, 0)
+	case v.unwatched() || v.wired().Missing() != nil:
+		l.ready(v) // a receiver's Watch starts when it has its values
+	default:
+		l.startWatch(v)
 	}
 }
 
