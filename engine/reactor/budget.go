@@ -49,34 +49,34 @@ func (x *runner) untake(v *vertex) {
 }
 
 // refill lets as much change again as at the start.
-func (b *holds) refill() {
-	for _, n := range b.l.account.Refill() {
-		b.l.memory.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
+func (c *core) refill() {
+	for _, n := range c.account.Refill() {
+		c.memory.recorder.Note(tableBudget, hold.BudgetKey(n), nil)
 	}
-	b.unlatch()
+	c.unlatch()
 }
 
 // unlatch lets changes be made again as far as the time allows.
-func (b *holds) unlatch() {
-	if b.l.account.Unlatch() {
-		b.l.memory.recorder.Note(tableBudget, hold.BudgetEmpty, nil)
+func (c *core) unlatch() {
+	if c.account.Unlatch() {
+		c.memory.recorder.Note(tableBudget, hold.BudgetEmpty, nil)
 	}
 }
 
 // recallBudget counts the changes of an earlier process. Without a budget they
 // are forgotten.
-func (b *holds) recallBudget(ctx context.Context) error {
-	for rec, err := range b.l.opt.Store.Records(ctx, tableBudget) {
+func (c *core) recallBudget(ctx context.Context) error {
+	for rec, err := range c.opt.Store.Records(ctx, tableBudget) {
 		if err != nil {
 			return fmt.Errorf("the change budget: %w", err)
 		}
-		if b.l.account.Recall(rec.Key, rec.Value, b.l.now(), b.l.opt.Wall()) {
-			b.l.memory.recorder.Note(tableBudget, rec.Key, nil)
+		if c.account.Recall(rec.Key, rec.Value, c.now(), c.opt.Wall()) {
+			c.memory.recorder.Note(tableBudget, rec.Key, nil)
 		}
 	}
-	if b.l.account.Recalled() {
-		b.l.log.Warn("the change budget was used up before the last end: what wants to change is held until it is resumed (mgmt resume)",
-			slog.String("budget", b.l.account.String()))
+	if c.account.Recalled() {
+		c.log.Warn("the change budget was used up before the last end: what wants to change is held until it is resumed (mgmt resume)",
+			slog.String("budget", c.account.String()))
 	}
 	return nil
 }

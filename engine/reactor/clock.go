@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"container/heap"
-	"iter"
 	"math"
 	"math/rand/v2"
 	"time"
@@ -75,7 +74,7 @@ func (l *loop) disarm(v *vertex) {
 	if v.alarm > 0 {
 		heap.Remove(&l.alarms, int(v.alarm)-1)
 	}
-	l.holds.endDeferral(v) // nothing else would end that wait
+	l.endDeferral(v) // nothing else would end that wait
 }
 
 // arm makes the timer wait for the first alarm.
@@ -91,15 +90,12 @@ func (l *loop) arm() {
 	a.timer.Reset(time.Duration(a.armed - l.now()))
 }
 
-// due yields the alarms whose time has come, the first one first, and takes each of them away.
-func (a *alarms) due(now int64) iter.Seq[alarm] {
-	return func(yield func(alarm) bool) {
-		for len(a.list) > 0 && a.list[0].at <= now {
-			if !yield(heap.Pop(a).(alarm)) {
-				return
-			}
-		}
+// take takes the first alarm whose time has come, and reports whether there is one.
+func (a *alarms) take(now int64) (due alarm, ok bool) {
+	if len(a.list) == 0 || a.list[0].at > now {
+		return alarm{}, false
 	}
+	return heap.Pop(a).(alarm), true
 }
 
 // heartbeat says again and again that the loop is alive.

@@ -43,7 +43,7 @@ func (s *swap) commit() error {
 		r.loop.remove(v)
 	}
 	if len(r.loop.failures.list) > 0 {
-		r.loop.failures.remark()
+		r.loop.failures.remark(r.loop.m)
 	}
 	r.account.Fit(len(r.loop.byIndex))
 	s.begin()
@@ -64,7 +64,7 @@ func (s *swap) begin() {
 	for _, v := range s.fresh {
 		v.byGraph = v.asked == nil || v.asked.list[0].Cause != CauseDeclaration
 		if l.holds.pauses.Any() {
-			l.holds.update(v)
+			l.updateHold(v)
 		}
 		if v.membership.before == nil {
 			l.open(v)

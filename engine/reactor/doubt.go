@@ -18,19 +18,19 @@ type doubts map[*vertex]struct{}
 // doubt takes the end of a run of v that has failed though v was well before. It has those
 // above v looked at, and then v once more, before the failure is told. It
 // reports whether it did.
-func (f *failures) doubt(v *vertex, ended engine.State, err error) bool {
-	_, again := f.doubts[v]
-	delete(f.doubts, v)
-	if ended != engine.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || f.l.opt.Once || v.meta.Retry == engine.RetryNever ||
-		engine.IsPermanent(err) || engine.IsVerdict(err) || engine.IsInterrupted(err) || !f.lookAbove(v) {
+func (l *loop) doubt(v *vertex, ended engine.State, err error) bool {
+	_, again := l.failures.doubts[v]
+	delete(l.failures.doubts, v)
+	if ended != engine.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || l.opt.Once || v.meta.Retry == engine.RetryNever ||
+		engine.IsPermanent(err) || engine.IsVerdict(err) || engine.IsInterrupted(err) || !l.lookAbove(v) {
 		return false
 	}
-	if f.doubts == nil {
-		f.doubts = doubts{}
+	if l.failures.doubts == nil {
+		l.failures.doubts = doubts{}
 	}
-	f.doubts[v] = struct{}{}
+	l.failures.doubts[v] = struct{}{}
 	v.hold.Doubted(v.run.job.paid())
-	f.l.holds.redo(v)
+	l.redo(v)
 	return true
 }
 
@@ -44,13 +44,13 @@ func (j *job) fromOutside() bool {
 
 // lookAbove looks at the nearest ancestors of v, as the sweep does. It reports whether there are
 // any.
-func (f *failures) lookAbove(v *vertex) (any bool) {
+func (l *loop) lookAbove(v *vertex) (any bool) {
 	left := maxDoubt
-	for slot := range f.l.m.Ancestors(v.slot, nil) {
-		if up := f.l.bySlot[slot]; f.mayLook(up) {
+	for slot := range l.m.Ancestors(v.slot, nil) {
+		if up := l.bySlot[slot]; l.mayLook(up) {
 			any = true
-			f.l.because(up, Trigger{Cause: CauseBelow, From: v.ID})
-			f.l.event(up)
+			l.because(up, Trigger{Cause: CauseBelow, From: v.ID})
+			l.event(up)
 		}
 		if left--; left == 0 {
 			break
@@ -60,6 +60,6 @@ func (f *failures) lookAbove(v *vertex) (any bool) {
 }
 
 // mayLook reports whether a vertex can be looked at without an event, and at once.
-func (f *failures) mayLook(v *vertex) bool {
-	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && !v.hold.IsThrottled() && !v.hold.IsHeld() && !f.l.holds.storms.Slowed(v) && !v.membership.suspended && f.l.holds.pauses.Of(v.ID) == nil
+func (l *loop) mayLook(v *vertex) bool {
+	return (v.watch.Is(watch.Running) || v.meta.Poll > 0) && !v.hold.IsThrottled() && !v.hold.IsHeld() && !l.holds.storms.Slowed(v) && !v.membership.suspended && l.holds.pauses.Of(v.ID) == nil
 }

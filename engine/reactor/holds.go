@@ -19,7 +19,6 @@ const tablePause = "pause" // key: the resource, or * for everything
 // holds hold vertices, and let them go: pauses, the change budget, flapping, storms, and waits for
 // something outside of the graph.
 type holds struct {
-	l      *loop
 	pauses hold.Pauses
 	storms hold.Storms[*vertex]
 }
@@ -47,7 +46,7 @@ func (r *Reactor) Pause(ctx context.Context, pauses ...Pause) error {
 	}
 	return r.do(context.WithoutCancel(ctx), func() { // they are kept, so they hold
 		for _, p := range pauses {
-			r.loop.holds.pause(&p, max(p.Until.Sub(wall), 0))
+			r.loop.pause(&p, max(p.Until.Sub(wall), 0))
 		}
 	})
 }
@@ -110,117 +109,117 @@ func (r *Reactor) keepPauses(ctx context.Context, pauses []Pause, wall time.Time
 }
 
 // pause puts a pause into effect, for a time or until it is resumed.
-func (b *holds) pause(p *Pause, left time.Duration) {
-	b.pauses.Set(p)
-	b.updateAll(p.Resource)
-	b.l.opt.Listener.paused(*p, true)
+func (l *loop) pause(p *Pause, left time.Duration) {
+	l.holds.pauses.Set(p)
+	l.updateHolds(p.Resource)
+	l.opt.Listener.paused(*p, true)
 	if left > 0 {
-		b.l.after(left, nil, func() {
-			if !b.pauses.Has(p) {
+		l.after(left, nil, func() {
+			if !l.holds.pauses.Has(p) {
 				return
 			}
-			b.unpause(p.Resource)
-			if len(b.l.holding) == 0 { // else the record may be that of the next one already; of a limit that is over there is none
-				b.l.memory.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
+			l.unpause(p.Resource)
+			if len(l.holding) == 0 { // else the record may be that of the next one already; of a limit that is over there is none
+				l.memory.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
 			}
 		})
 	}
 }
 
-func (b *holds) unpause(resource string) {
-	p := b.pauses.End(resource)
-	b.updateAll(resource)
-	b.l.opt.Listener.paused(*p, false)
+func (l *loop) unpause(resource string) {
+	p := l.holds.pauses.End(resource)
+	l.updateHolds(resource)
+	l.opt.Listener.paused(*p, false)
 }
 
-// updateAll looks again at the limits of a resource, or of all.
-func (b *holds) updateAll(resource string) {
-	b.l.stir()
+// updateHolds looks again at the limits of a resource, or of all.
+func (l *loop) updateHolds(resource string) {
+	l.stir()
 	if resource != "" {
-		if v := b.l.named(resource); v != nil {
-			b.update(v)
+		if v := l.named(resource); v != nil {
+			l.updateHold(v)
 		}
 		return
 	}
-	for _, v := range b.l.byIndex {
-		b.update(v)
+	for _, v := range l.byIndex {
+		l.updateHold(v)
 	}
 }
 
-// update makes the machine hold v, or let it go, as the limits say.
-func (b *holds) update(v *vertex) {
+// updateHold makes the machine hold v, or let it go, as the limits say.
+func (l *loop) updateHold(v *vertex) {
 	switch {
-	case b.pauses.Of(v.ID) != nil:
-		b.l.m.Hold(v.slot, engine.StatePaused)
+	case l.holds.pauses.Of(v.ID) != nil:
+		l.m.Hold(v.slot, engine.StatePaused)
 	case v.hold.HeldBy(LimitFlapping):
-		b.l.m.Aside(v.slot)
+		l.m.Aside(v.slot)
 	case v.hold.IsHeld(), v.hold.Deferred() == hold.ByValue:
-		b.l.m.Hold(v.slot, engine.StateHeld)
+		l.m.Hold(v.slot, engine.StateHeld)
 	default:
-		b.l.m.Release(v.slot)
+		l.m.Release(v.slot)
 	}
-	b.l.setDue(v, dirty(b.l.m.State(v.slot)))
+	l.setDue(v, dirty(l.m.State(v.slot)))
 }
 
 // hold keeps v from being altered.
-func (b *holds) hold(v *vertex, h *Held) {
-	v.hold.Hold(*h, b.l.now())
-	b.update(v)
-	b.l.opt.Listener.held(v.ID, h)
+func (l *loop) hold(v *vertex, h *Held) {
+	v.hold.Hold(*h, l.now())
+	l.updateHold(v)
+	l.opt.Listener.held(v.ID, h)
 }
 
 // letGo ends hold, and has v looked at.
-func (b *holds) letGo(v *vertex) {
+func (l *loop) letGo(v *vertex) {
 	v.hold.LetGo()
-	b.l.because(v, Trigger{Cause: CauseResume})
-	b.update(v)
-	b.l.event(v)
+	l.because(v, Trigger{Cause: CauseResume})
+	l.updateHold(v)
+	l.event(v)
 	for _, t := range v.sendsTo {
 		if t.v.hold.Deferred() == hold.ByValue {
-			b.l.disarm(t.v)
+			l.disarm(t.v)
 		}
 	}
-	b.l.stir()
-	b.l.opt.Listener.held(v.ID, nil)
+	l.stir()
+	l.opt.Listener.held(v.ID, nil)
 }
 
 // overBudget takes the end of a run that wanted to change something and must
 // not. The triggers of the run stay.
-func (b *holds) overBudget(v *vertex) {
-	if v.run.job.refill != b.l.account.Refills() { // it was told to go on meanwhile
-		b.redo(v)
+func (l *loop) overBudget(v *vertex) {
+	if v.run.job.refill != l.account.Refills() { // it was told to go on meanwhile
+		l.redo(v)
 		return
 	}
-	if b.l.account.Tell() {
-		b.l.memory.recorder.Note(tableBudget, hold.BudgetEmpty, []byte{1})
-		b.l.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
-			slog.String("budget", b.l.account.String()))
+	if l.account.Tell() {
+		l.memory.recorder.Note(tableBudget, hold.BudgetEmpty, []byte{1})
+		l.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
+			slog.String("budget", l.account.String()))
 	}
-	b.hold(v, &Held{Limit: LimitBudget, Reason: "the budget of " + b.l.account.String() + " changes is used up"})
-	b.runAgain(v)
-	b.l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.job.out.took})
-	b.afterHeld(v)
+	l.hold(v, &Held{Limit: LimitBudget, Reason: "the budget of " + l.account.String() + " changes is used up"})
+	l.runAgain(v)
+	l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.job.out.took})
+	l.afterHeld(v)
 }
 
 // redo ends a run that did none of its work, without a report: there will be another one for the same reasons.
-func (b *holds) redo(v *vertex) {
-	b.runAgain(v)
+func (l *loop) redo(v *vertex) {
+	l.runAgain(v)
 	v.run.discard()
-	b.afterHeld(v)
+	l.afterHeld(v)
 }
 
 // runAgain ends a run that did none of its work, so that there will be another one for the same
 // reasons.
-func (b *holds) runAgain(v *vertex) {
-	b.l.giveAsked(v)
-	b.l.m.Event(v.slot)
-	b.l.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
-	b.l.setDue(v, dirty(b.l.m.State(v.slot)))
+func (l *loop) runAgain(v *vertex) {
+	l.giveAsked(v)
+	l.m.Event(v.slot)
+	l.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
+	l.setDue(v, dirty(l.m.State(v.slot)))
 }
 
-func (b *holds) afterHeld(v *vertex) {
-	b.l.pool.jobs.end(v)
-	b.l.next(v, Run{})
+func (l *loop) afterHeld(v *vertex) {
+	l.pool.jobs.end(v)
+	l.next(v, Run{})
 }
 
 // NotHeldError is the error of Resume for a resource that nothing keeps from going on.
@@ -244,11 +243,11 @@ func (e *NotHeldError) Error() string {
 func (r *Reactor) Resume(ctx context.Context, resource string) error {
 	return r.resume(ctx, func() (ended []string, err error) {
 		if resource == "" {
-			return r.loop.holds.resumeAll(), nil
+			return r.loop.resumeAll(), nil
 		}
-		ended, err = r.loop.holds.resumeNow(resource)
+		ended, err = r.loop.resumeNow(resource)
 		if err == nil {
-			r.loop.holds.unlatchIdle()
+			r.loop.unlatchIdle()
 		}
 		return ended, err
 	})
@@ -257,7 +256,7 @@ func (r *Reactor) Resume(ctx context.Context, resource string) error {
 // ResumeHeld is Resume for those of some resources that are paused or held, at one moment. It returns which they are.
 func (r *Reactor) ResumeHeld(ctx context.Context, resources []string) (resumed []string, err error) {
 	err = r.resume(ctx, func() (ended []string, err error) {
-		ended, resumed, err = r.loop.holds.resumeSome(resources)
+		ended, resumed, err = r.loop.resumeSome(resources)
 		return ended, err
 	})
 	return resumed, err
@@ -290,33 +289,33 @@ func (r *Reactor) resume(ctx context.Context, now func() (ended []string, err er
 var errAllPaused = errors.New("everything is paused: resume everything, and then pause what has to be left alone")
 
 // resumeNow returns which pauses it has ended.
-func (b *holds) resumeNow(resource string) (ended []string, err error) {
-	v, p := b.l.named(resource), b.pauses.Own(resource)
+func (l *loop) resumeNow(resource string) (ended []string, err error) {
+	v, p := l.named(resource), l.holds.pauses.Own(resource)
 	switch {
 	case v == nil && p == nil:
 		return nil, &UnknownResourceError{resource}
-	case p == nil && b.pauses.Own("") != nil:
+	case p == nil && l.holds.pauses.Own("") != nil:
 		return nil, errAllPaused
 	}
 	if p == nil && !v.hold.IsHeld() {
-		return nil, &NotHeldError{resource, b.l.m.State(v.slot)}
+		return nil, &NotHeldError{resource, l.m.State(v.slot)}
 	}
 	if p != nil {
 		ended = append(ended, resource)
-		b.unpause(resource)
+		l.unpause(resource)
 	}
 	if v != nil {
 		v.hold.Allow()
-		b.resumeOne(v)
+		l.resumeOne(v)
 	}
 	return ended, nil
 }
 
 // resumeSome resumes those that are paused or held. It returns whose pauses it has ended, and who goes on. The error is errAllPaused where
 // that keeps all of them.
-func (b *holds) resumeSome(resources []string) (ended, resumed []string, err error) {
+func (l *loop) resumeSome(resources []string) (ended, resumed []string, err error) {
 	for _, id := range resources {
-		pauses, e := b.resumeNow(id)
+		pauses, e := l.resumeNow(id)
 		if e == nil {
 			ended, resumed = append(ended, pauses...), append(resumed, id)
 		} else if errors.Is(e, errAllPaused) {
@@ -326,50 +325,50 @@ func (b *holds) resumeSome(resources []string) (ended, resumed []string, err err
 	if len(resumed) == 0 {
 		return nil, nil, err
 	}
-	b.unlatchIdle()
+	l.unlatchIdle()
 	return ended, resumed, nil
 }
 
 // unlatchIdle lets the budget begin anew where it holds nothing any more.
-func (b *holds) unlatchIdle() {
-	if !slices.ContainsFunc(b.l.byIndex, func(v *vertex) bool { return v.hold.HeldBy(LimitBudget) }) {
-		b.unlatch()
+func (l *loop) unlatchIdle() {
+	if !slices.ContainsFunc(l.byIndex, func(v *vertex) bool { return v.hold.HeldBy(LimitBudget) }) {
+		l.unlatch()
 	}
 }
 
 // resumeAll ends all pauses, and returns which. Everything goes on, and again as much may change.
-func (b *holds) resumeAll() (ended []string) {
-	for _, id := range b.pauses.Names() {
+func (l *loop) resumeAll() (ended []string) {
+	for _, id := range l.holds.pauses.Names() {
 		ended = append(ended, id)
-		b.unpause(id)
+		l.unpause(id)
 	}
-	b.refill()
-	for _, v := range b.l.byIndex {
-		b.resumeOne(v)
+	l.refill()
+	for _, v := range l.byIndex {
+		l.resumeOne(v)
 	}
 	return ended
 }
 
 // resumeOne forgets the corrections of v, and lets it go.
-func (b *holds) resumeOne(v *vertex) {
+func (l *loop) resumeOne(v *vertex) {
 	v.hold.Forgive()
 	if v.hold.IsHeld() {
-		b.letGo(v)
+		l.letGo(v)
 	}
 }
 
 // recallPauses puts the pauses of an earlier process into effect.
-func (b *holds) recallPauses(ctx context.Context) error {
-	for rec, err := range b.l.opt.Store.Records(ctx, tablePause) {
+func (l *loop) recallPauses(ctx context.Context) error {
+	for rec, err := range l.opt.Store.Records(ctx, tablePause) {
 		if err != nil {
 			return fmt.Errorf("the pauses: %w", err)
 		}
-		p, left, past := hold.PauseOf(rec.Key, rec.Value, b.l.opt.Wall())
+		p, left, past := hold.PauseOf(rec.Key, rec.Value, l.opt.Wall())
 		switch {
 		case past:
-			b.l.memory.recorder.Note(tablePause, rec.Key, nil)
+			l.memory.recorder.Note(tablePause, rec.Key, nil)
 		case p != nil:
-			b.pause(p, left)
+			l.pause(p, left)
 		}
 	}
 	return nil

@@ -69,20 +69,20 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 		r.opt.Flapping = l.Flapping
 		r.account.Set(l.MaxChanges, len(r.loop.byIndex))
 		if !l.MaxChanges.On() {
-			r.loop.holds.refill()
-			r.loop.holds.release(LimitBudget)
+			r.loop.refill()
+			r.loop.release(LimitBudget)
 		}
 		if l.Flapping.Times == 0 {
-			r.loop.holds.release(LimitFlapping)
+			r.loop.release(LimitFlapping)
 		}
 	})
 }
 
 // release lets held changes go.
-func (b *holds) release(limit string) {
-	for _, v := range b.l.byIndex {
+func (l *loop) release(limit string) {
+	for _, v := range l.byIndex {
 		if v.hold.HeldBy(limit) {
-			b.resumeOne(v)
+			l.resumeOne(v)
 		}
 	}
 }

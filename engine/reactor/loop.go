@@ -67,7 +67,6 @@ func (l *loop) init(c *core) {
 	l.rand = newRand()
 	l.backoff = hold.Backoff{Once: c.opt.Once, Rand: l.rand.Int64N}
 	l.pool.runner.core, l.pool.runner.semas.Clock = c, c.opt.Clock
-	l.holds.l, l.failures.l = l, l
 }
 
 // turn waits for one event, acts on it, and starts the vertices that can be started then.
@@ -108,8 +107,8 @@ func (l *loop) serve(q request) {
 func (l *loop) ring() {
 	l.alarms.armed = 0
 	l.moment = l.now()
-	for a := range l.alarms.due(l.moment) {
-		a.do()
+	for due, ok := l.alarms.take(l.moment); ok; due, ok = l.alarms.take(l.moment) {
+		due.do()
 	}
 	l.arm()
 }

@@ -78,10 +78,10 @@ func (r *Reactor) recall(ctx context.Context) error {
 	if err := r.memory.recall(ctx); err != nil {
 		return err
 	}
-	if err := r.loop.holds.recallBudget(ctx); err != nil {
+	if err := r.recallBudget(ctx); err != nil {
 		return err
 	}
-	return r.loop.holds.recallPauses(ctx)
+	return r.loop.recallPauses(ctx)
 }
 
 // Final returns how the graph stood when the context of Run ended, and whose changes that has cut

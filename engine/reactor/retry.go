@@ -21,7 +21,7 @@ func (e *NotFailedError) Error() string { return e.Resource + " " + e.Why }
 func (r *Reactor) Retry(ctx context.Context, resources ...string) (tried []string, err error) {
 	e := r.do(ctx, func() {
 		var vs []*vertex
-		if vs, err = r.loop.failures.failedOnes(resources); err == nil {
+		if vs, err = r.loop.failedOnes(resources); err == nil {
 			tried = r.tryAgain(vs)
 		}
 	})
@@ -34,12 +34,12 @@ func (r *Reactor) RetryFailed(ctx context.Context, among []string, named ...stri
 	e := r.do(ctx, func() {
 		var vs []*vertex
 		if len(named) > 0 {
-			if vs, err = r.loop.failures.failedOnes(named); err != nil {
+			if vs, err = r.loop.failedOnes(named); err != nil {
 				return
 			}
 		}
 		for _, id := range among {
-			if v := r.loop.named(id); v != nil && r.loop.failures.triable(v) && !slices.Contains(named, id) {
+			if v := r.loop.named(id); v != nil && r.loop.triable(v) && !slices.Contains(named, id) {
 				vs = append(vs, v)
 			}
 		}
@@ -51,7 +51,7 @@ func (r *Reactor) RetryFailed(ctx context.Context, among []string, named ...stri
 // tryAgain has failed vertices tried again, and returns their names.
 func (r *Reactor) tryAgain(vs []*vertex) (tried []string) {
 	for _, v := range vs {
-		r.loop.failures.tryAgain(v, Trigger{Cause: CauseAsked})
+		r.loop.tryAgain(v, Trigger{Cause: CauseAsked})
 		r.memory.setRetries(v, 0)
 		v.watch.SetTries(0)
 		delete(r.loop.failures.list, v)
@@ -61,32 +61,32 @@ func (r *Reactor) tryAgain(vs []*vertex) (tried []string) {
 }
 
 // failedOnes returns the failed vertices, of the named ones if any is named.
-func (f *failures) failedOnes(ids []string) (vs []*vertex, err error) {
+func (l *loop) failedOnes(ids []string) (vs []*vertex, err error) {
 	if len(ids) == 0 {
-		for _, v := range f.l.byIndex {
-			if f.triable(v) {
+		for _, v := range l.byIndex {
+			if l.triable(v) {
 				vs = append(vs, v)
 			}
 		}
 		return vs, nil
 	}
 	for _, id := range ids {
-		v := f.l.named(id)
+		v := l.named(id)
 		switch {
 		case v == nil:
 			err = errors.Join(err, &UnknownResourceError{id})
-		case f.triable(v):
+		case l.triable(v):
 			vs = append(vs, v)
 		default:
-			err = errors.Join(err, &NotFailedError{id, f.untriable(v)})
+			err = errors.Join(err, &NotFailedError{id, l.untriable(v)})
 		}
 	}
 	return vs, err
 }
 
 // untriable says why a vertex can't be tried again.
-func (f *failures) untriable(v *vertex) string {
-	switch s := f.l.status(v); {
+func (l *loop) untriable(v *vertex) string {
+	switch s := l.status(v); {
 	case s.State == engine.StatePaused && s.BlockedBy != "":
 		return fmt.Sprintf("has not failed: it waits for %s, which is paused: resume that", s.BlockedBy)
 	case s.State == engine.StateBlocked:

@@ -159,7 +159,7 @@ func (l *loop) begin(slots []int32) {
 	for _, s := range slots {
 		v := l.bySlot[s]
 		unread, skipped := l.skip(v)
-		if skipped || l.holds.putOff(v) {
+		if skipped || l.putOff(v) {
 			continue
 		}
 		j := l.enter(v)

@@ -32,8 +32,8 @@ func (l *loop) ran(v *vertex) {
 	o.err = l.failures.places.in(v, o.err)
 	switch {
 	case errors.Is(o.err, hold.ErrUsedUp):
-		l.holds.overBudget(v)
-	case l.ctx.Err() == nil && l.holds.stalls(v, &o):
+		l.overBudget(v)
+	case l.ctx.Err() == nil && l.stalls(v, &o):
 	case l.ctx.Err() != nil && o.err != nil:
 		l.interrupted(v, o.err)
 	default:
@@ -47,23 +47,23 @@ func (l *loop) conclude(v *vertex, o outcome) {
 	if run.Noop {
 		l.judgeNoop(v, &run)
 	}
-	if l.failures.doubt(v, run.State, o.err) {
+	if l.doubt(v, run.State, o.err) {
 		return
 	}
 	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
 	v.hold.Ended(run.State == engine.StateFailed, v.run.job.paid())
 	l.retry(v, &run, o.err)
-	l.holds.stormRan(v, &run)
+	l.holds.stormRan(v, &run, l.moment, l.opt.Storm)
 	before, untold := v.past.last, run.State == engine.StateUnknown && v.run.untold()
 	v.guardSent()
-	print := l.holds.print(v, &run)
+	print := v.correction(&run)
 	run = l.report(v, run)
 	l.lay(v, run)
-	l.holds.corrected(v, &run, print)
+	l.corrected(v, &run, print)
 	if o.err == nil && !untold {
 		l.succeeded(v, run.Changed)
 	}
-	l.failures.stuck(v, run, before)
+	l.stuck(v, run, before)
 	l.m.Done(v.slot, sched.Outcome{State: run.State, Retry: run.Retry && !v.byDefault()})
 	l.setDue(v, dirty(l.m.State(v.slot)))
 	if !v.run.job.apply && before != run.State {
@@ -463,7 +463,7 @@ func (l *loop) fail(v *vertex, err error, retry bool, in time.Duration) {
 	l.setDue(v, false)
 	before := v.past.last
 	run := l.report(v, Run{State: engine.StateFailed, Err: err, Retry: retry, RetryIn: in})
-	l.failures.stuck(v, run, before)
+	l.stuck(v, run, before)
 }
 
 // report remembers how v ended and tells the listener. It returns the report.

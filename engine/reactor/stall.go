@@ -14,7 +14,7 @@ import (
 // end first, and reports whether it was such a run. The vertex is waiting until an event or its
 // time comes; the triggers of the run ask for the next one. Where nothing may be altered nothing is
 // awaited: it would change.
-func (b *holds) stalls(v *vertex, o *outcome) bool {
+func (l *loop) stalls(v *vertex, o *outcome) bool {
 	w, ok := errors.AsType[*engine.WaitError](o.err)
 	switch {
 	case !ok:
@@ -24,36 +24,36 @@ func (b *holds) stalls(v *vertex, o *outcome) bool {
 		o.ok, o.err = false, nil
 		return false
 	}
-	b.stall(v, v.Error(w), jitter(b.l.rand, hold.StallFor(w.Again, v.meta.Poll, v.asked != nil)))
+	l.stall(v, v.Error(w), jitter(l.rand, hold.StallFor(w.Again, v.meta.Poll, v.asked != nil)))
 	return true
 }
 
 // stall has v wait for d.
-func (b *holds) stall(v *vertex, err error, d time.Duration) {
-	b.l.giveAsked(v)
+func (l *loop) stall(v *vertex, err error, d time.Duration) {
+	l.giveAsked(v)
 	v.hold.TakeBack(v.run.job.pass)
-	b.l.pool.jobs.end(v)
+	l.pool.jobs.end(v)
 	v.run.discard()
-	b.l.m.Defer(v.slot)
+	l.m.Defer(v.slot)
 	if !v.watch.Is(watch.Failed) { // else its own alarm is set
 		v.past.setError(err)
-		b.postpone(v, d, hold.ByOutside)
+		l.postpone(v, d, hold.ByOutside)
 	}
-	b.tellStall(v, err)
-	b.l.setDue(v, dirty(b.l.m.State(v.slot)))
-	b.l.afterRun(v)
+	l.tellStall(v, err)
+	l.setDue(v, dirty(l.m.State(v.slot)))
+	l.afterRun(v)
 }
 
 // tellStall tells the log of a wait that lasts.
-func (b *holds) tellStall(v *vertex, err error) {
-	waited := time.Duration(b.l.now() - v.asked.since)
+func (l *loop) tellStall(v *vertex, err error) {
+	waited := time.Duration(l.now() - v.asked.since)
 	attrs := []any{slog.String("resource", v.ID), slog.Any("for", err), slog.Duration("waited", waited)}
 	switch v.hold.Stall(waited) {
 	case hold.StallBegun:
-		b.l.stir()
+		l.stir()
 	case hold.StallLasts:
-		b.l.log.Info("waits for something outside of the graph", attrs...)
+		l.log.Info("waits for something outside of the graph", attrs...)
 	case hold.StallLong:
-		b.l.log.Warn("still waits for something outside of the graph", attrs...)
+		l.log.Warn("still waits for something outside of the graph", attrs...)
 	}
 }

@@ -68,7 +68,7 @@ func (l *loop) status(v *vertex) Status {
 	case engine.StateUnknown:
 		s.Until = l.decider(v)
 	case engine.StateHeld:
-		s.Held = l.holds.heldNow(v)
+		s.Held = l.heldNow(v)
 	case engine.StateBlocked, engine.StateWaiting:
 		by, ok := l.m.BlockedBy(v.slot)
 		if !ok {
@@ -89,15 +89,15 @@ func (l *loop) status(v *vertex) Status {
 }
 
 // heldNow tells what holds v, and for how long from now on.
-func (b *holds) heldNow(v *vertex) *Held {
-	if h := v.hold.HeldNow(b.l.now()); h != nil {
+func (l *loop) heldNow(v *vertex) *Held {
+	if h := v.hold.HeldNow(l.now()); h != nil {
 		return h
 	}
-	from := b.flapsAbove(v)
+	from := l.flapsAbove(v)
 	if from == nil {
 		return nil
 	}
-	h := *from.hold.HeldNow(b.l.now())
+	h := *from.hold.HeldNow(l.now())
 	h.Reason = "it receives a value of " + from.ID + ", which is left alone"
 	return &h
 }
