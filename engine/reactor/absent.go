@@ -70,17 +70,6 @@ func (v *vertex) place(ctx context.Context) error {
 	return lifecycle.Call("Place", func() error { return p.Place(ctx) })
 }
 
-// mayBeBrought reports whether a vertex above v may bring the place of its thing when it runs, as a package brings folders. A command is not
-// counted on, and what others do with paths is seen.
-func (l *loop) mayBeBrought(v *vertex) bool {
-	for slot := range l.m.Ancestors(v.slot, l.undoes) {
-		if up := l.bySlot[slot]; undecided(up.past.last) && up.abil.Readable && !l.looksAtPaths(up) && !l.idleFor(up, v) {
-			return true
-		}
-	}
-	return false
-}
-
 // absent reports whether the thing of a resource is surely not there, and is to be.
 func absent(ctx context.Context, r engine.Res) bool {
 	if leaves(r) {

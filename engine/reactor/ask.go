@@ -3,9 +3,6 @@ package reactor
 import (
 	"context"
 	"sync/atomic"
-	"time"
-
-	"github.com/reactivegraph/mgmt/engine"
 )
 
 // begun waits until Run has begun. After its end it returns ErrStopped.
@@ -68,16 +65,15 @@ func (c *core) ask(ctx context.Context, f func()) error {
 	}
 }
 
-// doAndAwait has f called on the loop, and waits until the channels that it returns are closed. What closes them is news of vertices:
+// doAndAwait has f called on the loop, and waits until the channels that it adds to all are closed. What closes them is news of vertices:
 // the loop takes news meanwhile, also where the Listener is behind. A listener that changes the graph would wait for itself otherwise.
-func (c *core) doAndAwait(ctx context.Context, f func() []<-chan struct{}) error {
+func (c *core) doAndAwait(ctx context.Context, all *[]<-chan struct{}, f func()) error {
 	c.mail.expected.Add(1)
 	defer c.mail.expected.Add(-1)
-	var all []<-chan struct{}
-	if err := c.do(ctx, func() { all = f() }); err != nil {
+	if err := c.do(ctx, f); err != nil {
 		return err
 	}
-	for _, done := range all {
+	for _, done := range *all {
 		if err := c.await(ctx, done); err != nil {
 			return err
 		}
@@ -94,33 +90,6 @@ func (c *core) await(ctx context.Context, done <-chan struct{}) error {
 		return context.Cause(ctx)
 	case <-c.ctx.Done():
 		return ErrStopped
-	}
-}
-
-// abandonGrace is how long after Abandon the methods that release something may
-// still take.
-const abandonGrace = time.Second
-
-// waitOrQuit waits for done, and after Abandon only a little. It returns whether done
-// was closed.
-func (c *core) waitOrQuit(done <-chan struct{}, late <-chan time.Time, tell func()) bool {
-	for quit := false; !quit; {
-		select {
-		case <-done:
-			return true
-		case <-late:
-			tell()
-		case <-c.quit:
-			quit = true
-		}
-	}
-	grace := engine.NewTimer(c.opt.Clock, abandonGrace)
-	defer grace.Stop()
-	select {
-	case <-done:
-		return true
-	case <-grace.C:
-		return false
 	}
 }
 

@@ -1,11 +1,11 @@
 package reactor
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
 
 // prepareSome returns the members that have to be altered, and may.
@@ -39,7 +39,7 @@ func (x *runner) endEarly(ctx context.Context, t *task, vs []*vertex, outs []eng
 		}
 		t.early[v] = true
 	}
-	x.finish(ctx, vs, outs, func(v *vertex) bool { return t.early[v] })
+	x.finish(ctx, vs, outs, t.early, true)
 	for i, v := range vs {
 		if t.early[v] {
 			x.endOne(t, v, outs[i])
@@ -61,33 +61,43 @@ func (x *runner) finishSome(ctx context.Context, t *task, vs []*vertex, outs []e
 			}
 		}
 	}
-	x.finish(ctx, vs, outs, func(v *vertex) bool { return !t.early[v] })
+	x.finish(ctx, vs, outs, t.early, false)
 }
 
-func failAll(n int, err error) []engine.Outcome {
-	outs := make([]engine.Outcome, n)
-	for i := range outs {
-		outs[i].Err = err
-	}
-	return outs
-}
-
-// checkBatch calls CheckApplyBatch on the first of the members.
-func checkBatch(ctx context.Context, apply bool, vs []*vertex) []engine.Outcome {
-	members := make([]engine.Res, len(vs))
+// prepare is done when vertices are about to be altered: the change budget must allow it, the old
+// state is kept for reverse, and the intents are durable, all of them together. It returns the
+// error of each.
+func (x *runner) prepare(ctx context.Context, vs ...*vertex) []error {
+	errs := make([]error, len(vs))
+	var good []*vertex
 	for i, v := range vs {
-		members[i] = v.Res
+		if errs[i] = x.take(v); errs[i] == nil {
+			errs[i] = x.remember(ctx, v)
+		}
+		if errs[i] == nil {
+			good = append(good, v)
+		}
 	}
-	var outs []engine.Outcome
-	err := lifecycle.Call("CheckApplyBatch", func() error {
-		outs = vs[0].Res.(engine.Batcher).CheckApplyBatch(ctx, apply, members)
-		return nil
-	})
-	if err == nil && len(outs) != len(vs) {
-		err = fmt.Errorf("CheckApplyBatch of %d resources returned %d outcomes", len(vs), len(outs))
+	if len(good) > 0 {
+		if err := x.intend(ctx, good...); err != nil {
+			for i := range errs {
+				errs[i] = cmp.Or(errs[i], err)
+			}
+		}
 	}
-	if err != nil {
-		return failAll(len(vs), err)
+	for i, v := range vs {
+		if errs[i] != nil {
+			x.untake(v)
+		}
 	}
-	return outs
+	return errs
+}
+
+// endOne posts the end of the run of v. From then on the run must not touch v any more.
+func (x *runner) endOne(t *task, v *vertex, o engine.Outcome) {
+	v.run.job.out = outcome{ok: o.OK, err: o.Err, took: time.Duration(x.now() - t.began)}
+	if d := x.opt.Declared; d != nil {
+		d.ends(v)
+	}
+	x.mail.post(v, mailRan)
 }

@@ -2,7 +2,6 @@ package reactor
 
 import (
 	"container/heap"
-	"math"
 	"math/rand/v2"
 	"time"
 
@@ -55,39 +54,6 @@ func (a *alarms) Pop() any {
 		x.v.alarm = 0
 	}
 	return x
-}
-
-// after calls do on the loop when d is over. With v, it replaces the alarm of the
-// same vertex.
-func (l *loop) after(d time.Duration, v *vertex, do func()) {
-	if v != nil {
-		l.disarm(v)
-	}
-	now := l.now()
-	at := now + min(int64(max(d, 0)), math.MaxInt64-now)
-	heap.Push(&l.alarms, alarm{at: at, v: v, do: do})
-	l.arm()
-}
-
-// disarm forgets the alarm of v.
-func (l *loop) disarm(v *vertex) {
-	if v.alarm > 0 {
-		heap.Remove(&l.alarms, int(v.alarm)-1)
-	}
-	l.endDeferral(v) // nothing else would end that wait
-}
-
-// arm makes the timer wait for the first alarm.
-func (l *loop) arm() {
-	a := &l.alarms
-	if len(a.list) == 0 && a.armed == 0 {
-		a.timer.Stop() // it may have ended: see engine.CountingClock
-	}
-	if len(a.list) == 0 || a.armed == a.list[0].at {
-		return
-	}
-	a.armed = a.list[0].at
-	a.timer.Reset(time.Duration(a.armed - l.now()))
 }
 
 // take takes the first alarm whose time has come, and reports whether there is one.

@@ -40,12 +40,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	doc.go retry.go stage.go part.go status.go stall.go reactor.go stop.go loop.go watched.go commit.go stuck.go
-//	swap.go removals.go realize.go settle.go doubt.go leave.go run.go match.go place.go metas.go altered.go
-//	works.go batch.go reverse.go worker.go limits.go calls.go wire.go read.go quick.go redact.go long.go
-//	watch.go ties.go recall.go ending.go ongoing.go absent.go slow.go context.go declared.go places.go proof.go
-//	notified.go refresh.go host.go costly.go holds.go converge.go why.go shared.go vertex.go budget.go rest.go
-//	clock.go core.go options.go mailbox.go ask.go names.go listener.go json.go
+//	doc.go stage.go swap.go match.go retry.go commit.go part.go compare.go reactor.go pause.go stop.go loop.go
+//	watched.go settle.go ties.go slots.go status.go long.go doubt.go limits.go begin.go worker.go removals.go
+//	run.go batch.go reverse.go place.go places.go refresh.go slow.go holds.go next.go leave.go metas.go wire.go
+//	report.go converge.go attribute.go calls.go redact.go host.go noop.go realize.go quick.go rest.go costly.go
+//	listener.go stuck.go check.go altered.go absent.go job.go context.go recall.go watch.go clock.go due.go
+//	shared.go ask.go budget.go core.go options.go why.go names.go declared.go vertex.go mailbox.go json.go
 //
 // # Laws
 //

@@ -1,8 +1,6 @@
 package reactor
 
 import (
-	"slices"
-
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
@@ -32,14 +30,6 @@ func (l *loop) doubt(v *vertex, ended engine.State, err error) bool {
 	v.hold.Doubted(v.run.job.paid())
 	l.redo(v)
 	return true
-}
-
-// fromOutside reports whether the world has asked for the run, and nothing above the
-// vertex, which has run just now then.
-func (j *job) fromOutside() bool {
-	return slices.ContainsFunc(j.triggers, func(t Trigger) bool {
-		return t.Cause == CauseEvent || t.Cause == CausePoll || t.Cause == CauseSweep || t.Cause == CauseWatch
-	})
 }
 
 // lookAbove looks at the nearest ancestors of v, as the sweep does. It reports whether there are

@@ -1,17 +1,14 @@
 package reactor
 
 import (
-	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 const tablePause = "pause" // key: the resource, or * for everything
@@ -21,91 +18,6 @@ const tablePause = "pause" // key: the resource, or * for everything
 type holds struct {
 	pauses hold.Pauses
 	storms hold.Storms[*vertex]
-}
-
-// Pause leaves resources, or with an empty name everything, alone until a time: they are watched, but not
-// run. A run that goes on ends first. A pause survives a restart of the process if the Store does, and takes the
-// place of an earlier one of the same resource. All take effect at one moment, or with an error none. It returns when they are in
-// effect; callable from any goroutine.
-func (r *Reactor) Pause(ctx context.Context, pauses ...Pause) error {
-	wall := r.opt.Wall()
-	for _, p := range pauses {
-		if left := p.Until.Sub(wall); !p.Until.IsZero() && left <= 0 {
-			return fmt.Errorf("the pause would have ended %s ago", -left)
-		}
-	}
-	if err := r.lockHolds(ctx); err != nil {
-		return err
-	}
-	defer func() { <-r.holding }()
-	if err := r.known(ctx, pauses); err != nil {
-		return err
-	}
-	if err := r.keepPauses(ctx, pauses, wall); err != nil {
-		return err
-	}
-	return r.do(context.WithoutCancel(ctx), func() { // they are kept, so they hold
-		for _, p := range pauses {
-			r.loop.pause(&p, max(p.Until.Sub(wall), 0))
-		}
-	})
-}
-
-func (r *Reactor) lockHolds(ctx context.Context) error {
-	select {
-	case r.holding <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// UnknownResourceError is the error of a call that names a resource which is not
-// in the graph.
-type UnknownResourceError struct{ Resource string }
-
-func (e *UnknownResourceError) Error() string { return e.Resource + " is not in the graph" }
-
-// known refuses pauses of which a resource is not in the graph.
-func (r *Reactor) known(ctx context.Context, pauses []Pause) (err error) {
-	e := r.do(ctx, func() {
-		for _, p := range pauses {
-			if p.Resource != "" && r.loop.named(p.Resource) == nil {
-				err = &UnknownResourceError{p.Resource}
-				return
-			}
-		}
-	})
-	return cmp.Or(e, err)
-}
-
-// AbsentPauses returns the pauses of resources that are not in the graph, by name: they hold again
-// when such a resource comes back, so a person should see them. Callable from any goroutine.
-func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
-	err = r.do(ctx, func() {
-		for _, id := range r.loop.holds.pauses.Names() {
-			if id != "" && r.loop.named(id) == nil {
-				list = append(list, *r.loop.holds.pauses.Own(id))
-			}
-		}
-	})
-	return list, err
-}
-
-// keepPauses records pauses in one step.
-func (r *Reactor) keepPauses(ctx context.Context, pauses []Pause, wall time.Time) error {
-	writes := make([]engine.Write, 0, len(pauses))
-	for _, p := range pauses {
-		text, err := p.Record(max(p.Until.Sub(wall), 0))
-		if err != nil {
-			return fmt.Errorf("the pause cannot be recorded: %w", err)
-		}
-		writes = append(writes, engine.Write{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text})
-	}
-	if err := r.memory.recorder.Commit(ctx, writes); err != nil {
-		return fmt.Errorf("the pause cannot be recorded: %w", err)
-	}
-	return nil
 }
 
 // pause puts a pause into effect, for a time or until it is resumed.
@@ -144,21 +56,6 @@ func (l *loop) updateHolds(resource string) {
 	for _, v := range l.byIndex {
 		l.updateHold(v)
 	}
-}
-
-// updateHold makes the machine hold v, or let it go, as the limits say.
-func (l *loop) updateHold(v *vertex) {
-	switch {
-	case l.holds.pauses.Of(v.ID) != nil:
-		l.m.Hold(v.slot, engine.StatePaused)
-	case v.hold.HeldBy(LimitFlapping):
-		l.m.Aside(v.slot)
-	case v.hold.IsHeld(), v.hold.Deferred() == hold.ByValue:
-		l.m.Hold(v.slot, engine.StateHeld)
-	default:
-		l.m.Release(v.slot)
-	}
-	l.setDue(v, dirty(l.m.State(v.slot)))
 }
 
 // hold keeps v from being altered.
@@ -222,133 +119,6 @@ func (l *loop) afterHeld(v *vertex) {
 	l.next(v, Run{})
 }
 
-// NotHeldError is the error of Resume for a resource that nothing keeps from going on.
-type NotHeldError struct {
-	Resource string
-	State    engine.State
-}
-
-func (e *NotHeldError) Error() string {
-	text := fmt.Sprintf("%s is neither paused nor held: it is %s", e.Resource, e.State)
-	if e.State == engine.StateFailed {
-		text += ", and retry tries it again"
-	}
-	return text
-}
-
-// Resume ends the pause of a resource and lets it go if a limit holds it. With an
-// empty name it does so for everything, and the change budget begins anew. It
-// returns when that is in effect; callable from any goroutine. The error is a
-// *NotHeldError if the resource is neither paused nor held.
-func (r *Reactor) Resume(ctx context.Context, resource string) error {
-	return r.resume(ctx, func() (ended []string, err error) {
-		if resource == "" {
-			return r.loop.resumeAll(), nil
-		}
-		ended, err = r.loop.resumeNow(resource)
-		if err == nil {
-			r.loop.unlatchIdle()
-		}
-		return ended, err
-	})
-}
-
-// ResumeHeld is Resume for those of some resources that are paused or held, at one moment. It returns which they are.
-func (r *Reactor) ResumeHeld(ctx context.Context, resources []string) (resumed []string, err error) {
-	err = r.resume(ctx, func() (ended []string, err error) {
-		ended, resumed, err = r.loop.resumeSome(resources)
-		return ended, err
-	})
-	return resumed, err
-}
-
-// resume has pauses ended on the loop, and records which.
-func (r *Reactor) resume(ctx context.Context, now func() (ended []string, err error)) error {
-	if err := r.lockHolds(ctx); err != nil {
-		return err
-	}
-	defer func() { <-r.holding }()
-	var err error
-	var ended []string
-	if e := r.do(ctx, func() { ended, err = now() }); e != nil || err != nil {
-		return errors.Join(e, err)
-	}
-	var writes []engine.Write
-	for _, id := range ended {
-		writes = append(writes, engine.Write{Table: tablePause, Key: hold.PauseKey(id)})
-	}
-	if len(writes) == 0 {
-		return nil
-	}
-	if err := r.memory.recorder.Commit(ctx, writes); err != nil {
-		return fmt.Errorf("resumed, but that cannot be recorded: after a restart it is paused again: %w", err)
-	}
-	return nil
-}
-
-var errAllPaused = errors.New("everything is paused: resume everything, and then pause what has to be left alone")
-
-// resumeNow returns which pauses it has ended.
-func (l *loop) resumeNow(resource string) (ended []string, err error) {
-	v, p := l.named(resource), l.holds.pauses.Own(resource)
-	switch {
-	case v == nil && p == nil:
-		return nil, &UnknownResourceError{resource}
-	case p == nil && l.holds.pauses.Own("") != nil:
-		return nil, errAllPaused
-	}
-	if p == nil && !v.hold.IsHeld() {
-		return nil, &NotHeldError{resource, l.m.State(v.slot)}
-	}
-	if p != nil {
-		ended = append(ended, resource)
-		l.unpause(resource)
-	}
-	if v != nil {
-		v.hold.Allow()
-		l.resumeOne(v)
-	}
-	return ended, nil
-}
-
-// resumeSome resumes those that are paused or held. It returns whose pauses it has ended, and who goes on. The error is errAllPaused where
-// that keeps all of them.
-func (l *loop) resumeSome(resources []string) (ended, resumed []string, err error) {
-	for _, id := range resources {
-		pauses, e := l.resumeNow(id)
-		if e == nil {
-			ended, resumed = append(ended, pauses...), append(resumed, id)
-		} else if errors.Is(e, errAllPaused) {
-			err = e
-		}
-	}
-	if len(resumed) == 0 {
-		return nil, nil, err
-	}
-	l.unlatchIdle()
-	return ended, resumed, nil
-}
-
-// unlatchIdle lets the budget begin anew where it holds nothing any more.
-func (l *loop) unlatchIdle() {
-	if !slices.ContainsFunc(l.byIndex, func(v *vertex) bool { return v.hold.HeldBy(LimitBudget) }) {
-		l.unlatch()
-	}
-}
-
-// resumeAll ends all pauses, and returns which. Everything goes on, and again as much may change.
-func (l *loop) resumeAll() (ended []string) {
-	for _, id := range l.holds.pauses.Names() {
-		ended = append(ended, id)
-		l.unpause(id)
-	}
-	l.refill()
-	for _, v := range l.byIndex {
-		l.resumeOne(v)
-	}
-	return ended
-}
-
 // resumeOne forgets the corrections of v, and lets it go.
 func (l *loop) resumeOne(v *vertex) {
 	v.hold.Forgive()
@@ -357,19 +127,50 @@ func (l *loop) resumeOne(v *vertex) {
 	}
 }
 
-// recallPauses puts the pauses of an earlier process into effect.
-func (l *loop) recallPauses(ctx context.Context) error {
-	for rec, err := range l.opt.Store.Records(ctx, tablePause) {
-		if err != nil {
-			return fmt.Errorf("the pauses: %w", err)
-		}
-		p, left, past := hold.PauseOf(rec.Key, rec.Value, l.opt.Wall())
-		switch {
-		case past:
-			l.memory.recorder.Note(tablePause, rec.Key, nil)
-		case p != nil:
-			l.pause(p, left)
-		}
+// stalls takes the end of a run that altered nothing because something outside of the graph must
+// end first, and reports whether it was such a run. The vertex is waiting until an event or its
+// time comes; the triggers of the run ask for the next one. Where nothing may be altered nothing is
+// awaited: it would change.
+func (l *loop) stalls(v *vertex, o *outcome) bool {
+	w, ok := errors.AsType[*engine.WaitError](o.err)
+	switch {
+	case !ok:
+		v.hold.EndStall()
+		return false
+	case !v.run.job.apply:
+		o.ok, o.err = false, nil
+		return false
 	}
-	return nil
+	l.stall(v, v.Error(w), jitter(l.rand, hold.StallFor(w.Again, v.meta.Poll, v.asked != nil)))
+	return true
+}
+
+// stall has v wait for d.
+func (l *loop) stall(v *vertex, err error, d time.Duration) {
+	l.giveAsked(v)
+	v.hold.TakeBack(v.run.job.pass)
+	l.pool.jobs.end(v)
+	v.run.discard()
+	l.m.Defer(v.slot)
+	if !v.watch.Is(watch.Failed) { // else its own alarm is set
+		v.past.setError(err)
+		l.postpone(v, d, hold.ByOutside)
+	}
+	l.tellStall(v, err)
+	l.setDue(v, dirty(l.m.State(v.slot)))
+	l.afterRun(v)
+}
+
+// tellStall tells the log of a wait that lasts.
+func (l *loop) tellStall(v *vertex, err error) {
+	waited := time.Duration(l.now() - v.asked.since)
+	attrs := []any{slog.String("resource", v.ID), slog.Any("for", err), slog.Duration("waited", waited)}
+	switch v.hold.Stall(waited) {
+	case hold.StallBegun:
+		l.stir()
+	case hold.StallLasts:
+		l.log.Info("waits for something outside of the graph", attrs...)
+	case hold.StallLong:
+		l.log.Warn("still waits for something outside of the graph", attrs...)
+	}
 }

@@ -2,9 +2,6 @@ package reactor
 
 import (
 	"fmt"
-	"reflect"
-	"strings"
-	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
@@ -12,7 +9,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // match keeps the running vertex for each vertex of the new graph, or makes a new one.
@@ -70,14 +66,6 @@ func (s *swap) findLeaving() {
 	}
 }
 
-// named returns the vertex of the new graph with an id, nil if there is none.
-func (s *swap) named(id string) *vertex {
-	if i, ok := s.g.Index(id); ok {
-		return s.all[i]
-	}
-	return nil
-}
-
 // keepMost finds those that receive nothing and may go on: in a large graph that is nearly
 // all that a swap has to do. In a part, a vertex without a value stands for the running one.
 func (s *swap) keepMost() {
@@ -90,44 +78,6 @@ func (s *swap) keepMost() {
 			decl.Res = v.Res // the other one is not kept in memory
 		}
 	})
-}
-
-// pairs calls do, on all processors, for each vertex of a graph under whose id one runs.
-func (r *Reactor) pairs(g *engine.Graph, do func(i int, decl *engine.Vertex, v *vertex)) {
-	const chunk = 2000
-	some := func(from, to int) {
-		old := from // where the next one stands in the old graph, as a rule
-		_ = apart.Each("Cmp", from, to, func(i int) error {
-			if v := r.likely(g.ID(i), old); v != nil {
-				old = int(v.index) + 1
-				do(i, g.Value(i), v)
-			}
-			return nil
-		}, func(int, error) {}) // as after a panic of Cmp: see same
-	}
-	n := g.Len()
-	if len(r.loop.byIndex) == 0 {
-		n = 0
-	}
-	if n <= chunk {
-		some(0, n)
-		return
-	}
-	var wg sync.WaitGroup
-	for from := 0; from < n; from += chunk {
-		wg.Go(func() { some(from, min(from+chunk, n)) })
-	}
-	wg.Wait()
-}
-
-// likely returns the running vertex of an id, nil for none. It is looked for at a likely place
-// first: a look into the map of a large graph is dear.
-func (r *Reactor) likely(id string, at int) *vertex {
-	l := &r.loop
-	if at < len(l.byIndex) && l.byIndex[at].ID == id {
-		return l.byIndex[at]
-	}
-	return l.named(id)
 }
 
 // keepOrMake returns, of what keepMost has left, the running vertex of that name if it may go on in
@@ -154,12 +104,6 @@ func (s *swap) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 	}
 	v.membership.own().altered = differing(old, v)
 	return v, nil
-}
-
-// runs reports whether a declared vertex has the very resource that runs, and receives the same.
-func (v *vertex) runs(d *engine.Vertex) bool {
-	t := reflect.TypeOf(d.Res)
-	return t != nil && t.Comparable() && v.Res == d.Res && v.once == d.Special().Once && (v.Begun() || v.meta.Hidden) && v.wired().Same(d.Recv)
 }
 
 // newVertex makes a vertex for a declared resource, without initialising it.
@@ -217,28 +161,6 @@ func (a *abilities) noWatch(field string) bool {
 	return err == nil && f.NoWatch
 }
 
-// hasKey reports whether that is the key of v's batch.
-func (v *vertex) hasKey(key string) bool {
-	if v.key == nil {
-		return key == ""
-	}
-	return *v.key == key
-}
-
-// batchKey returns the key that vertices must share to run in one call, empty for a vertex that
-// runs alone. It has the semaphores that hosts share: a vertex without them does not wait for the store.
-func batchKey(res engine.Res, m *engine.MetaParams, noop bool) string {
-	b, ok := engine.As[engine.Batcher](res)
-	if !ok || b.GroupKey() == "" {
-		return ""
-	}
-	semas, err := sharedSemas(semasIn(m, true))
-	if err != nil {
-		return "" // it runs alone, and fails alone
-	}
-	return fmt.Sprintf("%s\x00%s\x00%t\x00%d\x00%s\x00%s", res.Kind(), b.GroupKey(), noop, m.Timeout, strings.Join(semas, "\x00"), proofsKey(m))
-}
-
 func (r *Reactor) noopOf(m *engine.MetaParams) bool {
 	switch {
 	case r.opt.Noop == NoopAll, m.Drift == engine.DriftReport:
@@ -274,28 +196,4 @@ func (r *Reactor) abilitiesOf(res engine.Res) (*abilities, error) {
 	}
 	r.kinds[key] = a
 	return a, nil
-}
-
-// same reports whether v may go on in the place of a declared one, to which the
-// values have been carried.
-func (v *vertex) same(d *engine.Vertex) (yes bool) {
-	panicked := engine.Guard("Cmp", func() error { yes = v.equals(d); return nil })
-	return yes && panicked == nil // the making of the new one tells of the panic
-}
-
-// equals is same without a guard: methods of the resource may panic.
-func (v *vertex) equals(d *engine.Vertex) bool {
-	if v.once != d.Special().Once || !v.Begun() && !v.meta.Hidden {
-		return false // a Swap that failed could not bring it back
-	}
-	if reflect.TypeOf(v.Res) != reflect.TypeOf(d.Res) || !v.wired().Same(d.Recv) {
-		return false
-	}
-	if engine.StatesOther(d.Res, v.abil.Abilities) {
-		return false // its kind has become another one
-	}
-	if m := engine.MetaOf(d.Res); !v.meta.Equal(m) || !v.hasKey(batchKey(d.Res, m, v.noop)) {
-		return false
-	}
-	return v.Res.Cmp(d.Res) == nil
 }

@@ -83,3 +83,10 @@ func (n *names) place(id string) int {
 func (n *names) home(id string) int {
 	return int(maphash.String(n.seed, id)) & (len(n.slots) - 1)
 }
+
+func (l *loop) lastRunOf(id string) uint64 {
+	if v := l.named(id); v != nil {
+		return v.past.lastRun
+	}
+	return 0
+}

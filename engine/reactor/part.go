@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -61,42 +59,6 @@ func (e ReferredErrors) Unwrap() []error {
 	return list
 }
 
-// change changes or adds the vertices of a part, and removes others.
-func (st *Stage) change(ctx context.Context, part *engine.Graph, ids []string) error {
-	order, err := part.Sort()
-	if err != nil {
-		return err
-	}
-	s := &swap{st: st, r: st.r, g: part, part: true, order: order}
-	goes := map[string]bool{}
-	for _, id := range ids {
-		v := s.r.loop.named(id)
-		if v == nil {
-			return &UnknownResourceError{id}
-		}
-		if !goes[id] {
-			s.leaving = append(s.leaving, v)
-		}
-		goes[id] = true
-	}
-	if err := s.checkEnds(goes); err != nil {
-		return err
-	}
-	if err := s.match(); err != nil {
-		return err
-	}
-	if err := s.checkReferred(ctx, goes); err != nil {
-		return err
-	}
-	if err := s.checkRemovals(); err != nil {
-		return err
-	}
-	if err := s.try(ctx); err != nil {
-		return err
-	}
-	return s.effect(ctx, func(id string) bool { return s.r.loop.named(id) != nil })
-}
-
 // checkEnds refuses a part whose edges lead nowhere, or that brings something which goes.
 func (s *swap) checkEnds(goes map[string]bool) error {
 	var errs []error
@@ -133,31 +95,6 @@ func (s *swap) checkReferred(ctx context.Context, goes map[string]bool) error {
 		})
 	})
 	return cmp.Or(err, referred)
-}
-
-// referrer returns a vertex that stays and needs v, or "". The needs of a brought vertex stand in its new declaration.
-func (s *swap) referrer(v *vertex, goes map[string]bool) string {
-	brings := func(id string) bool {
-		i, ok := s.g.Index(id)
-		return ok && s.g.Value(i) != nil
-	}
-	for n := range s.around(v) {
-		refers := slices.ContainsFunc(n.ties, func(t tie) bool { return t.peer == v.slot && !t.is(tieFree) })
-		if refers && !goes[n.ID] && !brings(n.ID) {
-			return n.ID
-		}
-	}
-	for _, t := range v.sendsTo {
-		if !goes[t.v.ID] && !brings(t.v.ID) {
-			return t.v.ID
-		}
-	}
-	for i, decl := range s.g.All() {
-		if decl != nil && slices.ContainsFunc(decl.Recv, func(w engine.Wire) bool { return w.From.ID() == v.ID }) {
-			return s.g.ID(i)
-		}
-	}
-	return ""
 }
 
 // try finds out whether the part closes a cycle, before anything of it is initialised. Without edges it closes none: those of

@@ -24,7 +24,8 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 	if len(s.leaving) == 0 {
 		return nil
 	}
-	err := r.doAndAwait(ctx, func() []<-chan struct{} {
+	var gone []<-chan struct{}
+	err := r.doAndAwait(ctx, &gone, func() {
 		var list []*vertex
 		for _, v := range s.leaving {
 			if v.meta.Realize && r.loop.unrealized(v) {
@@ -32,12 +33,12 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 			}
 		}
 		if len(list) == 0 {
-			return nil
+			return
 		}
 		r.log.Info("the new graph waits for what has to be brought about before it leaves",
 			slog.String("resource", list[0].ID), slog.Int("resources", len(list)))
 		r.loop.realizing = &realizing{list: list, done: make(chan struct{})}
-		return []<-chan struct{}{r.loop.realizing.done}
+		gone = append(gone, r.loop.realizing.done)
 	})
 	if err != nil {
 		_ = r.do(context.WithoutCancel(ctx), func() { r.loop.realizing = nil })

@@ -76,3 +76,18 @@ func (m *memory) setRetries(v *vertex, n int32) {
 		m.recorder.NoteAll(w)
 	}
 }
+
+// tellDropped says that a resource has left the graph before it was refreshed.
+func (m *memory) tellDropped(id string, ps []ledger.Pending) {
+	if len(ps) > 0 {
+		m.log.Warn("left the graph before it was refreshed: the refresh is dropped, also if the resource comes back",
+			slog.String("resource", id), slog.String("from", ps[0].Source), slog.Int("refreshes", len(ps)))
+	}
+}
+
+// forget has the records of a vertex deleted, whose name has left.
+func (m *memory) forget(v *vertex) {
+	m.tellDropped(v.ID, v.ledger.Pending())
+	m.recorder.NoteAll(v.ledger.Forget(v.ID)...)
+	m.recorder.NoteAll(v.wired().Forget(v.ID)...)
+}

@@ -3,7 +3,6 @@ package reactor
 import (
 	"context"
 	"fmt"
-	"log/slog"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
@@ -43,7 +42,7 @@ func (x *runner) commit(ctx context.Context, v *vertex, writes []engine.Write) e
 	return x.memory.recorder.Commit(ctx, writes)
 }
 
-// finish writes down how those of the runs ended that may alter, are wanted, and did not fail: the
+// finish writes down how those of the runs ended that may alter, are early or not as which says, and did not fail: the
 // refreshes that they acted on are cleared, and their intents become pending refreshes. A failure
 // keeps the intent, so that the next success counts as a change. It runs in the run's goroutine;
 // the loop does not touch the vertex's intent and job meanwhile. The runs fail if that can't be
@@ -51,10 +50,10 @@ func (x *runner) commit(ctx context.Context, v *vertex, writes []engine.Write) e
 //
 // No run waits for an intent that only becomes refreshes: after a crash the intent says the same.
 // The end of a refresh has the key of that refresh, so it comes after this, or together with it.
-func (x *runner) finish(ctx context.Context, vs []*vertex, outs []engine.Outcome, wanted func(*vertex) bool) {
+func (x *runner) finish(ctx context.Context, vs []*vertex, outs []engine.Outcome, early map[*vertex]bool, which bool) {
 	var over, owed []engine.Write
 	for i, v := range vs {
-		if outs[i].Err != nil || !wanted(v) {
+		if outs[i].Err != nil || early[v] != which {
 			continue
 		}
 		if v.isOver() {
@@ -74,7 +73,7 @@ func (x *runner) finish(ctx context.Context, vs []*vertex, outs []engine.Outcome
 	}
 	for i, v := range vs {
 		switch {
-		case outs[i].Err != nil || !wanted(v):
+		case outs[i].Err != nil || early[v] != which:
 		case err != nil:
 			outs[i] = engine.Outcome{Err: fmt.Errorf("cannot record the change: %w", err)}
 		case v.isOver():
@@ -148,19 +147,4 @@ func (l *loop) keepPromises(v *vertex) {
 			l.memory.recorder.NoteAll(f.Over())
 		}
 	}
-}
-
-// tellDropped says that a resource has left the graph before it was refreshed.
-func (m *memory) tellDropped(id string, ps []ledger.Pending) {
-	if len(ps) > 0 {
-		m.log.Warn("left the graph before it was refreshed: the refresh is dropped, also if the resource comes back",
-			slog.String("resource", id), slog.String("from", ps[0].Source), slog.Int("refreshes", len(ps)))
-	}
-}
-
-// forget has the records of a vertex deleted, whose name has left.
-func (m *memory) forget(v *vertex) {
-	m.tellDropped(v.ID, v.ledger.Pending())
-	m.recorder.NoteAll(v.ledger.Forget(v.ID)...)
-	m.recorder.NoteAll(v.wired().Forget(v.ID)...)
 }

@@ -224,3 +224,11 @@ func (r *Reactor) AcceptRemovals(_ context.Context, removed []string) { r.accept
 
 // reverts reports whether a fresh vertex only undoes an old one, which is a removal of it.
 func reverts(old, fresh *vertex) bool { return fresh.once && !old.once }
+
+// named returns the vertex of the new graph with an id, nil if there is none.
+func (s *swap) named(id string) *vertex {
+	if i, ok := s.g.Index(id); ok {
+		return s.all[i]
+	}
+	return nil
+}

@@ -1,7 +1,7 @@
 package reactor
 
 import (
-	"context"
+	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
@@ -55,19 +55,6 @@ func (r Rest) Code() int {
 	return code
 }
 
-// Rest returns how the graph stands.
-func (r *Reactor) Rest(ctx context.Context) (rest Rest, err error) {
-	err = r.ask(ctx, func() { rest = r.loop.stand() })
-	return rest, err
-}
-
-// Stand returns the state of every vertex, in the order of the graph, and how the graph
-// stands, both of one moment.
-func (r *Reactor) Stand(ctx context.Context) (list []Status, rest Rest, err error) {
-	err = r.ask(ctx, func() { list, rest = r.loop.statuses(), r.loop.stand() })
-	return list, rest, err
-}
-
 func (l *loop) stand() Rest {
 	return Rest{Generation: l.generation, Counts: l.counts(), Converged: l.converged, Early: !l.rested}
 }
@@ -85,15 +72,55 @@ func (l *loop) lastRest(slot sched.Vertex) (engine.State, bool) {
 	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && !v.hold.IsStalled()
 }
 
-// altering reports whether a run of v that goes on has said that it changes something,
-// or may have been cut off after that.
-func (v *vertex) altering() bool { return v.run.inRun && v.run.altered.Load() }
+// ending is what is told of the end of Run.
+type ending struct {
+	final Rest                     // how the graph stood when the context of Run ended
+	cuts  []string                 // changes that this has cut off
+	was   map[*vertex]engine.State // the vertices that ran then, with the states in which they had rested before
+}
 
-// applies notes, at the first change that a run is about to make, that the graph is not at rest any
-// more. A failed vertex stays failed through its retries. It is called by the run.
-func (v *vertex) applies() {
-	v.run.altered.Store(true)
-	if v.core.resting.Load() {
-		v.core.mail.post(v, mailAlters)
+func (e *ending) begin(final Rest, was map[*vertex]engine.State) { e.final, e.was = final, was }
+
+// conclude takes into the final standing how the last runs ended. It is called when they are waited for no longer.
+func (e *ending) conclude() {
+	for v, before := range e.was {
+		e.final.Counts[before]--
+		e.final.Counts[e.endOf(v, before)]++
+	}
+	slices.Sort(e.cuts)
+}
+
+// endOf returns the state of a vertex that ran when Run was told to end. A vertex that is abandoned
+// in the middle of a change is cut off.
+func (e *ending) endOf(v *vertex, before engine.State) engine.State {
+	switch {
+	case v.altering():
+		e.cuts = append(e.cuts, v.ID)
+		return engine.StateFailed
+	case v.run.inRun || v.past.last == engine.StateStarting:
+		return before
+	default:
+		return v.past.last
 	}
 }
+
+// cutsOff takes the end of a run that the end of Run has cut, and reports whether that was in the middle of a change: it leaves neither
+// the old nor the new state, and counts as failed.
+func (e *ending) cutsOff(v *vertex) bool {
+	if !v.run.altered.Load() {
+		return false
+	}
+	v.run.altered.Store(false)
+	e.cuts = append(e.cuts, v.ID)
+	return true
+}
+
+// CutError says that a change was cut off, because the engine was told to stop.
+type CutError struct{ Err error }
+
+func (e *CutError) Error() string {
+	return "cut off in the middle of a change, because mgmt was told to stop; the next start checks it again: " + e.Err.Error()
+}
+
+// Unwrap returns the error of the run.
+func (e *CutError) Unwrap() error { return e.Err }

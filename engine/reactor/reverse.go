@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -43,21 +41,6 @@ func (x *runner) remember(ctx context.Context, v *vertex) error {
 	}
 	x.memory.undo.Kept(step)
 	return nil
-}
-
-// isOver reports whether nothing is kept to undo v after a run of it that has not failed: it is a
-// reversal that has done all, or is not to be reversed.
-func (v *vertex) isOver() bool { return !v.meta.Undoes() && v.undone() }
-
-// undone reports whether v has nothing to undo, or nothing more. It is asked after a run that has not failed.
-func (v *vertex) undone() bool {
-	u, ok := engine.As[engine.UndoingRes](v.Res)
-	if !ok || !v.once {
-		return true
-	}
-	all := true
-	_ = lifecycle.Call("Undone", func() error { all = u.Undone(); return nil }) // a resource that can't say has done all
-	return all
 }
 
 // standing returns where v stands, nil if that need not be kept. It does not change any more.

@@ -66,23 +66,6 @@ func (l *loop) putOff(v *vertex) bool {
 	return true
 }
 
-// postpone has a start wait that the machine has deferred.
-func (l *loop) postpone(v *vertex, d time.Duration, why hold.Deferral) {
-	l.after(d, v, func() { l.endDeferral(v) })
-	v.hold.Defer(why)
-}
-
-// endDeferral ends the wait of a start.
-func (l *loop) endDeferral(v *vertex) {
-	why := v.hold.Deferred()
-	if v.hold.EndDeferral() {
-		l.m.Wake(v.slot)
-	}
-	if why == hold.ByValue {
-		l.updateHold(v)
-	}
-}
-
 // awaitsValue has a start of v wait where v receives a value of a vertex that flaps and has not
 // been looked at since something happened to it: there may be another value. It reports whether it did.
 func (l *loop) awaitsValue(v *vertex) bool {

@@ -66,42 +66,6 @@ func (st *Stage) Again(ctx context.Context) (*Stage, error) {
 // Stage without it.
 func (st *Stage) Accept(removed []string) { st.accepted = &removed }
 
-// Compare compares a graph, or a part of one, with the graph that runs, for Same. Its resources must have been
-// made, need not have been validated, and must not be altered any more. Vertices without a value are left out.
-// It takes all processors for as long as that takes, and does not block.
-func (st *Stage) Compare(g *engine.Graph) {
-	st.draft, st.same = g, make([]bool, g.Len())
-	st.r.values.RLock()
-	defer st.r.values.RUnlock()
-	st.r.pairs(g, func(i int, decl *engine.Vertex, v *vertex) {
-		if decl == nil || decl.Res == nil {
-			return
-		}
-		_, groupable := engine.As[engine.GroupableRes](decl.Res)
-		st.same[i] = !groupable && len(decl.Recv) == 0 && v.same(decl)
-	})
-}
-
-// Same reports whether the resource that runs under this id is declared just so in the graph of Compare. It goes
-// on in the place of the declared one, which need not be validated, and not be asked for its edges. A vertex that
-// receives values is compared by Commit alone, and so is a possible member of a group. Callable from any
-// goroutine, once Compare has returned.
-func (st *Stage) Same(id string) bool {
-	if st.draft == nil {
-		return false
-	}
-	i, ok := st.draft.Index(id)
-	return ok && st.same[i]
-}
-
-// SameAt is Same of the vertex with an index in the graph of Compare.
-func (st *Stage) SameAt(i int) bool { return i < len(st.same) && st.same[i] }
-
-// isSame is Same for vertex i of a graph, where that is still the one that was compared.
-func (st *Stage) isSame(i int, decl *engine.Vertex) bool {
-	return st.SameAt(i) && st.draft.Value(i) == decl
-}
-
 // Commit replaces the graph by another one, which must be checked and is the reactor's from now on. New vertices
 // are made and initialised before an old one is stopped; on an error the old graph runs on as it was. It returns when the
 // new graph is in effect, which is before it has converged.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -183,4 +184,103 @@ func (l *loop) busyWith(v *vertex) string {
 	default:
 		return ""
 	}
+}
+
+// Rest returns how the graph stands.
+func (r *Reactor) Rest(ctx context.Context) (rest Rest, err error) {
+	err = r.ask(ctx, func() { rest = r.loop.stand() })
+	return rest, err
+}
+
+// Stand returns the state of every vertex, in the order of the graph, and how the graph
+// stands, both of one moment.
+func (r *Reactor) Stand(ctx context.Context) (list []Status, rest Rest, err error) {
+	err = r.ask(ctx, func() { list, rest = r.loop.statuses(), r.loop.stand() })
+	return list, rest, err
+}
+
+// Works reports whether something goes on that ends without a timer: a method of a resource runs, or news of one is on its way
+// to the loop. A Watch that has said Running does not count. Nor does a method that sleeps (engine.Sleep): the contexts of the sleepers are
+// given. So where nothing works, only a timer, the machine or a caller makes the reactor go on.
+func (r *Reactor) Works(ctx context.Context, sleepers []context.Context) (yes bool, err error) {
+	asleep := map[any]bool{}
+	for _, s := range sleepers {
+		if v, ok := s.Value(runKey{}).(*vertex); ok {
+			asleep[v] = true
+		} else if c := watch.Of(s); c != nil {
+			asleep[c] = true
+		}
+	}
+	err = r.ask(ctx, func() { yes = r.loop.works(asleep) })
+	return yes, err
+}
+
+// works is Works with the runs, by their leading vertices, and the contexts of Watches that sleep.
+func (l *loop) works(asleep map[any]bool) bool {
+	if l.mail.any() || l.busy.Load() > 0 || l.sharesEnding.Load() > 0 || l.hearing.asked != l.hearing.heard.Load() {
+		return true
+	}
+	for _, v := range l.byIndex {
+		if v.moves(asleep) || v.watch.Active() && !v.watch.Is(watch.Running) && !asleep[v.watch.Context()] {
+			return true
+		}
+	}
+	for _, v := range l.leaving {
+		if !v.run.inRun || v.moves(asleep) { // without a run its Watch ends, or Cleanup runs
+			return true
+		}
+	}
+	return false
+}
+
+// moves reports whether v has a run that does not sleep.
+func (v *vertex) moves(asleep map[any]bool) bool {
+	switch {
+	case !v.run.inRun:
+		return false
+	case v.run.job.joined == nil: // it is wanted no more
+		return !asleep[v]
+	}
+	return !asleep[v.run.job.joined.lead]
+}
+
+// Ongoing is a run that is going on.
+type Ongoing struct {
+	Resource string        // kind[name]
+	Others   int           // resources that run with it, in one call
+	For      time.Duration // since it began
+	Line     string        // the newest line of its command, where that has an engine.Newest; else empty
+
+	v      *vertex
+	newest *engine.Newest
+}
+
+// Ongoing returns the runs that have been going on for a while, at least for that long, the oldest first.
+func (r *Reactor) Ongoing(ctx context.Context, least time.Duration) (list []Ongoing, err error) {
+	err = r.ask(ctx, func() { list = r.loop.ongoing(least) })
+	for i := range list { // not on the loop: a Line may wait for the command's host
+		run := &list[i]
+		run.Line = run.v.Text(run.newest.Line())
+		run.v, run.newest = nil, nil
+	}
+	return list, err
+}
+
+func (l *loop) ongoing(least time.Duration) (list []Ongoing) {
+	now, batches := l.now(), map[*runContext]int{}
+	for _, v := range l.bySlot {
+		if v == nil || !v.run.inRun || v.run.job == nil || time.Duration(now-v.run.job.started) < least {
+			continue
+		}
+		with := v.run.job.joined // nil once nobody wants the run any more
+		if at, ok := batches[with]; ok && with != nil {
+			list[at].Others++
+			list[at].newest = cmp.Or(list[at].newest, v.run.newest())
+			continue
+		}
+		batches[with] = len(list)
+		list = append(list, Ongoing{Resource: v.ID, For: time.Duration(now - v.run.job.started), v: v, newest: v.run.newest()})
+	}
+	slices.SortStableFunc(list, func(a, b Ongoing) int { return cmp.Compare(b.For, a.For) })
+	return list
 }

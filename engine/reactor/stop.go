@@ -36,7 +36,7 @@ func (l *loop) stop() error {
 		defer close(clean)
 		for _, v := range slices.Backward(order) {
 			if !v.run.inRun && !v.watch.Active() && (locked || !v.membership.suspended) {
-				l.attendTo(v, func() { l.cleanup(v) })
+				l.cleanUp(v)
 			}
 		}
 		l.enders.Wait()
@@ -134,4 +134,31 @@ func (l *loop) unfinished() []string {
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
+}
+
+// abandonGrace is how long after Abandon the methods that release something may
+// still take.
+const abandonGrace = time.Second
+
+// waitOrQuit waits for done, and after Abandon only a little. It returns whether done
+// was closed.
+func (c *core) waitOrQuit(done <-chan struct{}, late <-chan time.Time, tell func()) bool {
+	for quit := false; !quit; {
+		select {
+		case <-done:
+			return true
+		case <-late:
+			tell()
+		case <-c.quit:
+			quit = true
+		}
+	}
+	grace := engine.NewTimer(c.opt.Clock, abandonGrace)
+	defer grace.Stop()
+	select {
+	case <-done:
+		return true
+	case <-grace.C:
+		return false
+	}
 }

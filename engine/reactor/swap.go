@@ -121,33 +121,33 @@ func (r *Reactor) waitFor(ctx context.Context, v *vertex) error {
 	if v.abil.Overlapping || r.departing.Load() == 0 {
 		return nil
 	}
-	return r.doAndAwait(ctx, func() []<-chan struct{} {
+	var idle []<-chan struct{}
+	return r.doAndAwait(ctx, &idle, func() {
 		if old := r.loop.leaving[v.ID]; old != nil {
-			return []<-chan struct{}{old.idleChan()}
+			idle = append(idle, old.idleChan())
 		}
-		return nil
 	})
 }
 
-func (r *Reactor) initOne(ctx context.Context, v *vertex) (err error) {
+func (r *Reactor) initOne(ctx context.Context, v *vertex) error {
 	if v.meta.Hidden {
 		return nil
 	}
 	v.meta = r.metas.share(v.Res)
-	r.attendTo(v, func() { err = r.initNow(ctx, v) })
-	return err
+	r.attended.Store(v)
+	defer r.attended.Store(nil)
+	return r.initNow(ctx, v)
 }
 
 func (r *Reactor) initNow(ctx context.Context, v *vertex) error {
 	defer v.unaltered("Init")()
-	return r.call(v, "Init", func() error {
-		return v.Init(ctx, func(h *engine.Init) {
-			if v.wired().HasReceived() {
-				v.wired().Refuse(lifecycle.Call("Validate", v.Res.Validate))
-				v.wired().Publish(v.receiver())
-			}
-			v.complete(h)
-		})
+	defer r.calls.done(r.calls.begin(call{v, "Init", r.now()}))
+	return v.Init(ctx, func(h *engine.Init) {
+		if v.wired().HasReceived() {
+			v.wired().Refuse(lifecycle.Call("Validate", v.Res.Validate))
+			v.wired().Publish(v.receiver())
+		}
+		v.complete(h)
 	})
 }
 
@@ -200,7 +200,7 @@ func (e InitErrors) err() error {
 // undo cleans initialised vertices up.
 func (s *swap) undo(vs []*vertex) {
 	for _, v := range slices.Backward(vs) {
-		s.r.attendTo(v, func() { s.r.cleanup(v) })
+		s.r.cleanUp(v)
 	}
 }
 
@@ -229,7 +229,7 @@ func (s *swap) initExclusive(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		s.r.attendTo(x.old, func() { s.r.cleanup(x.old) })
+		s.r.cleanUp(x.old)
 		if err := apart.Call("Init", func() error { return s.r.initOne(ctx, x.new) }); err != nil {
 			faults = append(faults, x.new.initError(err))
 		}
@@ -240,13 +240,13 @@ func (s *swap) initExclusive(ctx context.Context) error {
 // stopOld suspends the old vertices of all exchanges at once, and waits until nothing of them runs. They are idle on a return without
 // an error; after an error, restart brings them back.
 func (s *swap) stopOld(ctx context.Context) error {
-	return s.r.doAndAwait(ctx, func() (idle []<-chan struct{}) {
+	var idle []<-chan struct{}
+	return s.r.doAndAwait(ctx, &idle, func() {
 		for _, x := range s.exclusive {
 			s.r.loop.suspend(x.old)
 			idle = append(idle, x.old.idleChan())
 			s.r.loop.tellIdle(x.old)
 		}
-		return idle
 	})
 }
 
@@ -269,11 +269,38 @@ func (s *swap) restart() {
 	}
 }
 
-// noteSwap tells of the swap that has taken effect.
-func (s *swap) noteSwap(removed, changed int) {
-	r := s.r
-	r.opt.Listener.swapped(Swap{
-		Generation: r.loop.generation, Name: r.loop.name, Kept: len(r.loop.byIndex) - len(s.fresh),
-		Added: len(s.fresh) - changed, Changed: changed, Removed: removed, Leaving: s.left, Policy: s.policy,
-	})
+// change changes or adds the vertices of a part, and removes others.
+func (st *Stage) change(ctx context.Context, part *engine.Graph, ids []string) error {
+	order, err := part.Sort()
+	if err != nil {
+		return err
+	}
+	s := &swap{st: st, r: st.r, g: part, part: true, order: order}
+	goes := map[string]bool{}
+	for _, id := range ids {
+		v := s.r.loop.named(id)
+		if v == nil {
+			return &UnknownResourceError{id}
+		}
+		if !goes[id] {
+			s.leaving = append(s.leaving, v)
+		}
+		goes[id] = true
+	}
+	if err := s.checkEnds(goes); err != nil {
+		return err
+	}
+	if err := s.match(); err != nil {
+		return err
+	}
+	if err := s.checkReferred(ctx, goes); err != nil {
+		return err
+	}
+	if err := s.checkRemovals(); err != nil {
+		return err
+	}
+	if err := s.try(ctx); err != nil {
+		return err
+	}
+	return s.effect(ctx, func(id string) bool { return s.r.loop.named(id) != nil })
 }

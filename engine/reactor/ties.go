@@ -4,6 +4,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -267,4 +268,29 @@ func (v *vertex) refreshes(to *vertex) {
 		its.listens = append(its.listens, v)
 		v.promise(to)
 	}
+}
+
+// referrer returns a vertex that stays and needs v, or "". The needs of a brought vertex stand in its new declaration.
+func (s *swap) referrer(v *vertex, goes map[string]bool) string {
+	brings := func(id string) bool {
+		i, ok := s.g.Index(id)
+		return ok && s.g.Value(i) != nil
+	}
+	for n := range s.around(v) {
+		refers := slices.ContainsFunc(n.ties, func(t tie) bool { return t.peer == v.slot && !t.is(tieFree) })
+		if refers && !goes[n.ID] && !brings(n.ID) {
+			return n.ID
+		}
+	}
+	for _, t := range v.sendsTo {
+		if !goes[t.v.ID] && !brings(t.v.ID) {
+			return t.v.ID
+		}
+	}
+	for i, decl := range s.g.All() {
+		if decl != nil && slices.ContainsFunc(decl.Recv, func(w engine.Wire) bool { return w.From.ID() == v.ID }) {
+			return s.g.ID(i)
+		}
+	}
+	return ""
 }

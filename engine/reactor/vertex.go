@@ -197,11 +197,6 @@ func (x *running) frees() string {
 // leaves reports whether the resource is not as it is to be, since another process was in the middle of writing it.
 func (x *running) leaves() bool { return x.said != nil && x.said.leaves }
 
-// onlyLooks reports whether v says itself that it is to alter nothing.
-func (v *vertex) onlyLooks() bool {
-	return v.meta.Drift == engine.DriftReport || v.meta.Noop != nil && *v.meta.Noop
-}
-
 // asks reports whether the outcome is up to what the vertex asks: the answer of its own command.
 func (x *running) asks() bool {
 	x.mu.Lock()
@@ -393,4 +388,36 @@ func (v *vertex) unwatched() bool { return v.core.unwatched(v.abil, v.meta) }
 
 func (c *core) unwatched(a *abilities, m *engine.MetaParams) bool {
 	return a.Unwatched || m.Poll > 0 || m.Hidden || c.opt.Once
+}
+
+// byDefault reports whether the graph says nothing of retry: an event of v ends the wait for its
+// next try.
+func (v *vertex) byDefault() bool { return v.meta.Retry == engine.RetryDefault }
+
+// undone reports whether v has nothing to undo, or nothing more. It is asked after a run that has not failed.
+func (v *vertex) undone() bool {
+	u, ok := engine.As[engine.UndoingRes](v.Res)
+	if !ok || !v.once {
+		return true
+	}
+	all := true
+	_ = lifecycle.Call("Undone", func() error { all = u.Undone(); return nil }) // a resource that can't say has done all
+	return all
+}
+
+// isOver reports whether nothing is kept to undo v after a run of it that has not failed: it is a
+// reversal that has done all, or is not to be reversed.
+func (v *vertex) isOver() bool { return !v.meta.Undoes() && v.undone() }
+
+// altering reports whether a run of v that goes on has said that it changes something,
+// or may have been cut off after that.
+func (v *vertex) altering() bool { return v.run.inRun && v.run.altered.Load() }
+
+// applies notes, at the first change that a run is about to make, that the graph is not at rest any
+// more. A failed vertex stays failed through its retries. It is called by the run.
+func (v *vertex) applies() {
+	v.run.altered.Store(true)
+	if v.core.resting.Load() {
+		v.core.mail.post(v, mailAlters)
+	}
 }

@@ -59,9 +59,7 @@ func (l *loop) takeAsked(v *vertex) {
 		v.run.job.since, v.run.job.triggers = a.since, a.list
 		l.writtenBy(a.list)
 	}
-	if d := l.opt.Declared; d != nil {
-		d.beginsRun(l, v)
-	}
+	l.beginsRun(v)
 	v.run.job.class = l.classify(v, v.run.job.triggers)
 	if v.byGraph {
 		v.byGraph = false
@@ -212,5 +210,19 @@ func (l *loop) number(v *vertex, run *Run) {
 	v.run.job.triggers = nil
 	if run.Changed || run.State != engine.StateOK {
 		v.past.class = run.Class
+	}
+}
+
+// beginsRun notes which declarations v has to take account of in a run, which begins.
+func (l *loop) beginsRun(v *vertex) {
+	d := l.opt.Declared
+	if d != nil && (!v.membership.placed || v.abil.watched && len(l.m.Above(v.slot)) > 0) {
+		v.run.job.last, v.run.job.stale = d.begins(v.ID, func(yield func(string) bool) {
+			for _, slot := range l.m.Above(v.slot) {
+				if !yield(l.bySlot[slot].ID) {
+					return
+				}
+			}
+		})
 	}
 }

@@ -100,13 +100,6 @@ func (l *loop) open(v *vertex) {
 	}
 }
 
-func (l *loop) lastRunOf(id string) uint64 {
-	if v := l.named(id); v != nil {
-		return v.past.lastRun
-	}
-	return 0
-}
-
 // assignAll assigns and validates. If it fails, the old values are back.
 func (l *loop) assignAll(v *vertex) error {
 	l.values.Lock()

@@ -1,0 +1,110 @@
+package reactor
+
+import (
+	"container/heap"
+	"math"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+)
+
+// event marks v dirty.
+func (l *loop) event(v *vertex) {
+	if v.membership.suspended {
+		return // it is looked at anyway, or is no more
+	}
+	if v.hold.Deferred() == hold.ByOutside { // the cause of its wait may be over
+		l.disarm(v)
+	}
+	l.m.Event(v.slot)
+	l.setDue(v, true)
+}
+
+// ready says that v may be run from now on, and has to be.
+func (l *loop) ready(v *vertex) {
+	l.m.Ready(v.slot)
+	l.setDue(v, true)
+}
+
+func (l *loop) retryNow(v *vertex) {
+	v.past.setRetry(0)
+	l.because(v, Trigger{Cause: CauseRetry})
+	l.m.Wake(v.slot)
+	l.setDue(v, true)
+}
+
+// after calls do on the loop when d is over. With v, it replaces the alarm of the
+// same vertex.
+func (l *loop) after(d time.Duration, v *vertex, do func()) {
+	if v != nil {
+		l.disarm(v)
+	}
+	now := l.now()
+	at := now + min(int64(max(d, 0)), math.MaxInt64-now)
+	heap.Push(&l.alarms, alarm{at: at, v: v, do: do})
+	l.arm()
+}
+
+// disarm forgets the alarm of v.
+func (l *loop) disarm(v *vertex) {
+	if v.alarm > 0 {
+		heap.Remove(&l.alarms, int(v.alarm)-1)
+	}
+	l.endDeferral(v) // nothing else would end that wait
+}
+
+// postpone has a start wait that the machine has deferred.
+func (l *loop) postpone(v *vertex, d time.Duration, why hold.Deferral) {
+	l.after(d, v, func() { l.endDeferral(v) })
+	v.hold.Defer(why)
+}
+
+// endDeferral ends the wait of a start.
+func (l *loop) endDeferral(v *vertex) {
+	why := v.hold.Deferred()
+	if v.hold.EndDeferral() {
+		l.m.Wake(v.slot)
+	}
+	if why == hold.ByValue {
+		l.updateHold(v)
+	}
+}
+
+// updateHold makes the machine hold v, or let it go, as the limits say.
+func (l *loop) updateHold(v *vertex) {
+	switch {
+	case l.holds.pauses.Of(v.ID) != nil:
+		l.m.Hold(v.slot, engine.StatePaused)
+	case v.hold.HeldBy(LimitFlapping):
+		l.m.Aside(v.slot)
+	case v.hold.IsHeld(), v.hold.Deferred() == hold.ByValue:
+		l.m.Hold(v.slot, engine.StateHeld)
+	default:
+		l.m.Release(v.slot)
+	}
+	l.setDue(v, dirty(l.m.State(v.slot)))
+}
+
+// dirty reports whether a vertex in this state has something to do.
+func dirty(s engine.State) bool {
+	switch s {
+	case engine.StateWaiting, engine.StateRunning, engine.StateBlocked:
+		return true
+	default:
+		return false
+	}
+}
+
+// arm makes the timer wait for the first alarm.
+func (l *loop) arm() {
+	a := &l.alarms
+	if len(a.list) == 0 && a.armed == 0 {
+		a.timer.Stop() // it may have ended: see engine.CountingClock
+	}
+	if len(a.list) == 0 || a.armed == a.list[0].at {
+		return
+	}
+	a.armed = a.list[0].at
+	a.timer.Reset(time.Duration(a.armed - l.now()))
+}

@@ -1,0 +1,86 @@
+package reactor
+
+import (
+	"slices"
+
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+)
+
+// oldOnes returns the vertices that leave, the replaced ones first, and how many these are.
+func (s *swap) oldOnes() (removed []*vertex, changed int) {
+	for _, v := range s.fresh {
+		if old := s.r.loop.named(v.ID); old != nil {
+			removed = append(removed, old)
+			s.policy = s.policy || asks(old) != asks(v)
+		}
+	}
+	return append(removed, s.leaving...), len(removed)
+}
+
+// takeSlots gives the new vertices slots, free ones first.
+func (l *loop) takeSlots(vs []*vertex) []int32 {
+	taken := make([]int32, len(vs))
+	l.bySlot = slices.Grow(l.bySlot, max(0, len(vs)-len(l.free)))
+	for i, v := range vs {
+		if last := len(l.free) - 1; last >= 0 {
+			v.slot = l.free[last]
+			l.free = l.free[:last]
+		} else {
+			v.slot = int32(len(l.bySlot))
+			l.bySlot = append(l.bySlot, nil)
+		}
+		taken[i] = v.slot
+	}
+	return taken
+}
+
+// giveBack takes the slots of a change back that has no effect.
+func (s *swap) giveBack(taken []int32) {
+	l := &s.r.loop
+	for _, slot := range slices.Backward(taken) {
+		l.free = append(l.free, slot)
+	}
+}
+
+func (s *swap) topology(removed []*vertex, added []int32) sched.Topology {
+	r := s.r
+	t := sched.Topology{N: len(r.loop.bySlot), Added: added, Edges: make([][2]int32, 0, s.g.EdgeCount())}
+	for _, v := range removed {
+		t.Removed = append(t.Removed, v.slot)
+	}
+	for i, v := range s.all {
+		for _, j := range s.g.Succ(i) {
+			t.Edges = append(t.Edges, [2]int32{v.slot, s.all[j].slot})
+		}
+		if v.key != nil {
+			t.Batch = s.batchOf(t.Batch, t.N, v)
+		}
+	}
+	return t
+}
+
+// batchOf notes the batch key of v.
+func (s *swap) batchOf(keys []int32, n int, v *vertex) []int32 {
+	if keys == nil {
+		keys = make([]int32, n)
+		for i := range keys {
+			keys[i] = -1
+		}
+	}
+	keys[v.slot] = s.numberOf(v)
+	return keys
+}
+
+// numberOf returns the number of the batch key of v, -1 for none.
+func (s *swap) numberOf(v *vertex) int32 {
+	l := &s.r.loop
+	if v.key == nil {
+		return -1
+	}
+	num, ok := l.batches[*v.key]
+	if !ok {
+		num = int32(len(l.batches))
+		l.batches[*v.key] = num
+	}
+	return num
+}
