@@ -1,9 +1,6 @@
 package reactor
 
-import (
-	"context"
-	"sync/atomic"
-)
+import "context"
 
 // begun waits until Run has begun. After its end it returns ErrStopped.
 func (c *core) begun(ctx context.Context) error {
@@ -21,14 +18,6 @@ func (c *core) begun(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 }
-
-// request is a call that another goroutine wants done on the loop.
-type request struct {
-	do   func()
-	done chan struct{} // closed by the loop once it is done
-}
-
-func newRequest(do func()) request { return request{do, make(chan struct{})} }
 
 // do has f done on the loop and waits for its end.
 func (c *core) do(ctx context.Context, f func()) error {
@@ -93,22 +82,8 @@ func (c *core) await(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// sayBusy implements Init.Busy.
-func (c *core) sayBusy() (done func()) {
-	c.busy.Add(1)
-	var once atomic.Bool
-	return func() {
-		if once.CompareAndSwap(false, true) {
-			c.busy.Add(-1)
-			c.wake()
-		}
-	}
-}
+// UnknownResourceError is the error of a call that names a resource which is not
+// in the graph.
+type UnknownResourceError struct{ Resource string }
 
-// wake makes the loop turn.
-func (c *core) wake() {
-	select {
-	case c.mail.wake <- struct{}{}:
-	default:
-	}
-}
+func (e *UnknownResourceError) Error() string { return e.Resource + " is not in the graph" }

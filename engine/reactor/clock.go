@@ -64,12 +64,6 @@ func (a *alarms) take(now int64) (due alarm, ok bool) {
 	return heap.Pop(a).(alarm), true
 }
 
-// heartbeat says again and again that the loop is alive.
-func (l *loop) heartbeat() {
-	l.opt.Heartbeat()
-	l.after(l.opt.HeartbeatEvery, nil, l.heartbeat)
-}
-
 // jitter spreads a period by a tenth, so that not all fall together.
 func jitter(r *rand.Rand, d time.Duration) time.Duration {
 	return d - d/20 + time.Duration(r.Int64N(int64(d/10)+1))

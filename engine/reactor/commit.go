@@ -86,9 +86,6 @@ func (s *swap) forgetAwaited() {
 	}
 }
 
-// mostNew is the part of a graph, one in so many vertices, up to which it costs less to draw the edges of new vertices alone.
-const mostNew = 8
-
 // onlyFresh returns the change of the edges: s itself, or, of a whole graph whose ids and edges are those that run, a
 // part that brings the new vertices.
 func (s *swap) onlyFresh() *swap {

@@ -1,23 +1,10 @@
 package reactor
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
-
-// hearing is what the host was asked to tell before a graph counts as converged: the work of one resource may be news for another one, and
-// the kernel has it first.
-type hearing struct {
-	stirs uint64        // how often something has happened
-	asked uint64        // of stirs, when the host was asked last
-	heard atomic.Uint64 // of stirs, when that had ended which the host was asked for last
-}
-
-// hearFor is how long the host may take, and a resource that leaves. Where a file system does not answer, or a method does not return, that
-// keeps no graph from converging. It is longer than the two seconds for which a name may be on its way; see engine.WritingHost.
-const hearFor = 3 * time.Second
 
 // hasHeard reports whether the loop has, or is sure to get, the news of all that has happened before the graph came to rest. Else it
 // turns once more when it may have. The host is asked once at a time.

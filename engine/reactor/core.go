@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"context"
+	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"sync"
@@ -12,9 +13,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
+	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
-// core is what the loop, the vertices, their runs and the callers of a Reactor have in common. It is for any goroutine, and knows none of them.
+// core is what the loop, the vertices, their runs and the callers of a Reactor share. It is for any goroutine, and knows nothing of
+// the loop.
 type core struct {
 	opt   Options
 	env   *lifecycle.Env // the values that the resources have in common
@@ -69,4 +72,88 @@ func (c *core) now() int64 { return int64(engine.Since(c.opt.Clock, c.epoch)) + 
 func (c *core) newTimer(d time.Duration) (<-chan time.Time, func() bool) {
 	t := engine.NewTimer(c.opt.Clock, d)
 	return t.C, t.Stop
+}
+
+// request is a call that another goroutine wants done on the loop.
+type request struct {
+	do   func()
+	done chan struct{} // closed by the loop once it is done
+}
+
+func newRequest(do func()) request { return request{do, make(chan struct{})} }
+
+// sayBusy implements Init.Busy.
+func (c *core) sayBusy() (done func()) {
+	c.busy.Add(1)
+	var once atomic.Bool
+	return func() {
+		if once.CompareAndSwap(false, true) {
+			c.busy.Add(-1)
+			c.wake()
+		}
+	}
+}
+
+// wake makes the loop turn.
+func (c *core) wake() {
+	select {
+	case c.mail.wake <- struct{}{}:
+	default:
+	}
+}
+
+// callCleanup calls Cleanup and gives up what v shares.
+func (c *core) callCleanup(v *vertex) error {
+	defer c.calls.done(c.calls.begin(call{v, "Cleanup", c.now()}))
+	return v.Cleanup()
+}
+
+// cleanUp attends to the Cleanup of v. Errors are only logged: no caller is left to
+// act on them.
+func (c *core) cleanUp(v *vertex) {
+	c.attended.Store(v)
+	defer c.attended.Store(nil)
+	c.cleaned(v, apart.Call("Cleanup", func() error { return c.callCleanup(v) }))
+}
+
+// cleaned logs the error of a Cleanup.
+func (c *core) cleaned(v *vertex, err error) {
+	if err != nil {
+		c.log.Warn("cleanup failed", slog.String("resource", v.ID), slog.String("error", v.Text(err.Error())))
+	}
+}
+
+// readTime is how long the loop waits for the text of an error that a method has
+// returned on the loop.
+const readTime = 100 * time.Millisecond
+
+// read takes the text of an error where the loop itself has called a method: code that
+// is not ours is asked on a goroutine of its own, and not waited for longer than readTime.
+// Methods that other goroutines call are asked for the texts of their errors there.
+func (c *core) read(method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if engine.Legible(err) {
+		return engine.Freeze(method, err)
+	}
+	text := make(chan error, 1)
+	c.enders.Go(func() { text <- engine.Freeze(method, err) })
+	late := engine.NewTimer(c.opt.Clock, readTime)
+	defer late.Stop()
+	select {
+	case err := <-text:
+		return err
+	case <-late.C:
+		return &engine.UnreadableError{Method: method, Type: fmt.Sprintf("%T", err), Reason: "a method of it does not return"}
+	}
+}
+
+func (c *core) quitting() bool {
+	select {
+	case <-c.quit:
+		return true
+	default:
+		return false
+	}
 }

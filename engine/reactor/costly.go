@@ -73,19 +73,3 @@ func (all *costly) losses() []string {
 func (x *costlyRun) String() string {
 	return fmt.Sprintf("%s of %s: %s", path.Base(x.c.Argv[0]), x.v.ID, x.c.Cost)
 }
-
-// Finishing reports whether a command runs that is let finish, whatever has ended.
-func (r *Reactor) Finishing() bool {
-	r.costly.mu.Lock()
-	defer r.costly.mu.Unlock()
-	return len(r.costly.running) > 0
-}
-
-func (c *core) quitting() bool {
-	select {
-	case <-c.quit:
-		return true
-	default:
-		return false
-	}
-}

@@ -40,12 +40,12 @@
 //
 // Callers stand above callees. A test counts the calls that point up.
 //
-//	doc.go stage.go swap.go match.go retry.go commit.go part.go compare.go reactor.go pause.go stop.go loop.go
-//	watched.go settle.go ties.go slots.go status.go long.go doubt.go limits.go begin.go worker.go removals.go
-//	run.go batch.go reverse.go place.go places.go refresh.go slow.go holds.go next.go leave.go metas.go wire.go
-//	report.go converge.go attribute.go calls.go redact.go host.go noop.go realize.go quick.go rest.go costly.go
-//	listener.go stuck.go check.go altered.go absent.go job.go context.go recall.go watch.go clock.go due.go
-//	shared.go ask.go budget.go core.go options.go why.go names.go declared.go vertex.go mailbox.go json.go
+//	doc.go stage.go life.go swap.go commit.go part.go removals.go loop.go settle.go doubt.go match.go compare.go
+//	retry.go status.go pause.go begin.go held.go rest.go next.go watched.go leave.go wire.go report.go stuck.go
+//	worker.go converge.go ties.go realize.go ask.go noop.go run.go absent.go place.go batch.go reverse.go
+//	refresh.go budget.go host.go costly.go due.go shared.go watch.go why.go handle.go limits.go check.go job.go
+//	reactor.go core.go options.go metas.go altered.go calls.go context.go mailbox.go places.go failures.go
+//	listener.go change.go redact.go recall.go holds.go declared.go state.go clock.go vertex.go names.go json.go
 //
 // # Laws
 //

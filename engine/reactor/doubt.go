@@ -9,10 +9,6 @@ import (
 // nearest ones.
 const maxDoubt = 64
 
-// doubts are the vertices whose failure is not believed before the vertices above them were looked
-// at: a removed folder takes its contents along, and the events come in any order.
-type doubts map[*vertex]struct{}
-
 // doubt takes the end of a run of v that has failed though v was well before. It has those
 // above v looked at, and then v once more, before the failure is told. It
 // reports whether it did.

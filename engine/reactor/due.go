@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
 // event marks v dirty.
@@ -107,4 +108,52 @@ func (l *loop) arm() {
 	}
 	a.armed = a.list[0].at
 	a.timer.Reset(time.Duration(a.armed - l.now()))
+}
+
+// syncSlot tells the machine whether the run of v waits.
+func (l *loop) syncSlot(v *vertex) {
+	waits := v.run.inRun && v.run.waits.Load() > 0
+	switch {
+	case waits && !v.run.yielded:
+		l.m.Yield()
+	case !waits && v.run.yielded:
+		l.m.Regain()
+	}
+	v.run.yielded = waits
+}
+
+// startWatch starts the Watch, or has it started when the run has ended.
+func (l *loop) startWatch(v *vertex) {
+	if v.membership.suspended || v.watch.Active() || l.ctx.Err() != nil {
+		return
+	}
+	v.past.setRetry(0)
+	if v.run.inRun {
+		v.watch.StartLater(true)
+		return
+	}
+	l.disarm(v)
+	l.active++
+	l.m.Unready(v.slot)
+	l.setDue(v, true) // a vertex that was never heard of is not clean
+	now := l.now()
+	v.watch.Start(l.ctx, now, l.opt.StartTimeout)
+	l.expectStart(now + int64(min(slowStart, l.opt.StartTimeout)))
+	l.watches.starting = append(l.watches.starting, v)
+}
+
+// endWatch tells the Watch to end; watched decides on the next step by the state.
+func (l *loop) endWatch(v *vertex, why watch.State) {
+	if why == watch.Ending {
+		l.m.Unready(v.slot)
+		l.setDue(v, false)
+	}
+	v.watch.End(why)
+}
+
+// expectStart looks at this time whether a Watch is slow or late.
+func (l *loop) expectStart(at int64) {
+	if l.watches.expects(at) {
+		l.after(time.Duration(at-l.now()), nil, l.checkStarts)
+	}
 }

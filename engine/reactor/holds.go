@@ -1,17 +1,12 @@
 package reactor
 
 import (
-	"errors"
-	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
-	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
-	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
-
-const tablePause = "pause" // key: the resource, or * for everything
 
 // holds hold vertices, and let them go: pauses, the change budget, flapping, storms, and waits for
 // something outside of the graph.
@@ -20,157 +15,47 @@ type holds struct {
 	storms hold.Storms[*vertex]
 }
 
-// pause puts a pause into effect, for a time or until it is resumed.
-func (l *loop) pause(p *Pause, left time.Duration) {
-	l.holds.pauses.Set(p)
-	l.updateHolds(p.Resource)
-	l.opt.Listener.paused(*p, true)
-	if left > 0 {
-		l.after(left, nil, func() {
-			if !l.holds.pauses.Has(p) {
-				return
-			}
-			l.unpause(p.Resource)
-			if len(l.holding) == 0 { // else the record may be that of the next one already; of a limit that is over there is none
-				l.memory.recorder.Note(tablePause, hold.PauseKey(p.Resource), nil)
-			}
-		})
+// correction tells the values that a run of v has corrected from others; 0 where it has corrected none. It is asked while the
+// secrets are still there: two of them are shown as the same word.
+func (v *vertex) correction(run *Run) uint64 {
+	if v.core.opt.Flapping.Times == 0 || !run.Changed || v.run.job.class != Corrective {
+		return 0
 	}
-}
-
-func (l *loop) unpause(resource string) {
-	p := l.holds.pauses.End(resource)
-	l.updateHolds(resource)
-	l.opt.Listener.paused(*p, false)
-}
-
-// updateHolds looks again at the limits of a resource, or of all.
-func (l *loop) updateHolds(resource string) {
-	l.stir()
-	if resource != "" {
-		if v := l.named(resource); v != nil {
-			l.updateHold(v)
-		}
-		return
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	if !hold.Corrects(v.run.said.changes) {
+		return 0
 	}
-	for _, v := range l.byIndex {
-		l.updateHold(v)
+	return max(1, hold.Print(v.core.seed, v.run.said.changes)^v.run.said.print)
+}
+
+// stormWait returns how long a start of v has to wait because it runs too often, and whether that is to be told. runs counts the runs of
+// all vertices.
+func (b *holds) stormWait(v *vertex, runs uint64, now int64, limit Storm) (wait time.Duration, tell bool) {
+	ask := hold.Ask{Runs: runs, LastRun: v.past.lastRun, Since: now}
+	if v.asked != nil {
+		ask.Since = v.asked.since
 	}
+	return b.storms.Wait(v, ask, now, limit)
 }
 
-// hold keeps v from being altered.
-func (l *loop) hold(v *vertex, h *Held) {
-	v.hold.Hold(*h, l.now())
-	l.updateHold(v)
-	l.opt.Listener.held(v.ID, h)
-}
-
-// letGo ends hold, and has v looked at.
-func (l *loop) letGo(v *vertex) {
-	v.hold.LetGo()
-	l.because(v, Trigger{Cause: CauseResume})
-	l.updateHold(v)
-	l.event(v)
-	for _, t := range v.sendsTo {
-		if t.v.hold.Deferred() == hold.ByValue {
-			l.disarm(t.v)
-		}
+// firstCause returns the first cause of the next run of v, empty for none.
+func (v *vertex) firstCause() Cause {
+	if v.asked == nil || len(v.asked.list) == 0 {
+		return ""
 	}
-	l.stir()
-	l.opt.Listener.held(v.ID, nil)
+	return v.asked.list[0].Cause
 }
 
-// overBudget takes the end of a run that wanted to change something and must
-// not. The triggers of the run stay.
-func (l *loop) overBudget(v *vertex) {
-	if v.run.job.refill != l.account.Refills() { // it was told to go on meanwhile
-		l.redo(v)
-		return
-	}
-	if l.account.Tell() {
-		l.memory.recorder.Note(tableBudget, hold.BudgetEmpty, []byte{1})
-		l.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
-			slog.String("budget", l.account.String()))
-	}
-	l.hold(v, &Held{Limit: LimitBudget, Reason: "the budget of " + l.account.String() + " changes is used up"})
-	l.runAgain(v)
-	l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.job.out.took})
-	l.afterHeld(v)
+// drifted reports whether somebody outside has altered a file. However often he does, each of it is put right: the
+// engine is not what makes the storm.
+func drifted(triggers []Trigger) bool {
+	return slices.ContainsFunc(triggers, func(t Trigger) bool { return t.Cause == CauseEvent && t.Path != "" && t.From == "" })
 }
 
-// redo ends a run that did none of its work, without a report: there will be another one for the same reasons.
-func (l *loop) redo(v *vertex) {
-	l.runAgain(v)
-	v.run.discard()
-	l.afterHeld(v)
-}
-
-// runAgain ends a run that did none of its work, so that there will be another one for the same
-// reasons.
-func (l *loop) runAgain(v *vertex) {
-	l.giveAsked(v)
-	l.m.Event(v.slot)
-	l.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
-	l.setDue(v, dirty(l.m.State(v.slot)))
-}
-
-func (l *loop) afterHeld(v *vertex) {
-	l.pool.jobs.end(v)
-	l.next(v, Run{})
-}
-
-// resumeOne forgets the corrections of v, and lets it go.
-func (l *loop) resumeOne(v *vertex) {
-	v.hold.Forgive()
-	if v.hold.IsHeld() {
-		l.letGo(v)
-	}
-}
-
-// stalls takes the end of a run that altered nothing because something outside of the graph must
-// end first, and reports whether it was such a run. The vertex is waiting until an event or its
-// time comes; the triggers of the run ask for the next one. Where nothing may be altered nothing is
-// awaited: it would change.
-func (l *loop) stalls(v *vertex, o *outcome) bool {
-	w, ok := errors.AsType[*engine.WaitError](o.err)
-	switch {
-	case !ok:
-		v.hold.EndStall()
-		return false
-	case !v.run.job.apply:
-		o.ok, o.err = false, nil
-		return false
-	}
-	l.stall(v, v.Error(w), jitter(l.rand, hold.StallFor(w.Again, v.meta.Poll, v.asked != nil)))
-	return true
-}
-
-// stall has v wait for d.
-func (l *loop) stall(v *vertex, err error, d time.Duration) {
-	l.giveAsked(v)
-	v.hold.TakeBack(v.run.job.pass)
-	l.pool.jobs.end(v)
-	v.run.discard()
-	l.m.Defer(v.slot)
-	if !v.watch.Is(watch.Failed) { // else its own alarm is set
-		v.past.setError(err)
-		l.postpone(v, d, hold.ByOutside)
-	}
-	l.tellStall(v, err)
-	l.setDue(v, dirty(l.m.State(v.slot)))
-	l.afterRun(v)
-}
-
-// tellStall tells the log of a wait that lasts.
-func (l *loop) tellStall(v *vertex, err error) {
-	waited := time.Duration(l.now() - v.asked.since)
-	attrs := []any{slog.String("resource", v.ID), slog.Any("for", err), slog.Duration("waited", waited)}
-	switch v.hold.Stall(waited) {
-	case hold.StallBegun:
-		l.stir()
-	case hold.StallLasts:
-		l.log.Info("waits for something outside of the graph", attrs...)
-	case hold.StallLong:
-		l.log.Warn("still waits for something outside of the graph", attrs...)
-	}
+// stormRan counts a run that has ended.
+func (b *holds) stormRan(v *vertex, run *Run, now int64, limit Storm) {
+	run.RetryIn = b.storms.Ran(v, hold.End{
+		Failed: run.State == engine.StateFailed, Changed: run.Changed, Drift: drifted(v.run.job.triggers), Took: run.Duration, Retry: run.Retry, RetryIn: run.RetryIn,
+	}, now, limit)
 }

@@ -159,15 +159,3 @@ func (v *vertex) wait(ctx context.Context) (done func()) {
 		lead.core.mail.post(lead, mailSlot)
 	}
 }
-
-// syncSlot tells the machine whether the run of v waits.
-func (l *loop) syncSlot(v *vertex) {
-	waits := v.run.inRun && v.run.waits.Load() > 0
-	switch {
-	case waits && !v.run.yielded:
-		l.m.Yield()
-	case !waits && v.run.yielded:
-		l.m.Regain()
-	}
-	v.run.yielded = waits
-}

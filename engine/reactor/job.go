@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 )
@@ -131,4 +132,43 @@ func failAll(n int, err error) []engine.Outcome {
 		outs[i].Err = err
 	}
 	return outs
+}
+
+// runner plays runs, on goroutines of their own. It touches nothing of the loop.
+type runner struct {
+	*core
+	semas      hold.Semaphores
+	committing atomic.Int64 // runs that wait for the store
+}
+
+// task is one run: of one vertex, or of a batch.
+type task struct {
+	ctx context.Context
+	vs  []*vertex // at least one
+
+	began int64            // by the reactor's clock
+	early map[*vertex]bool // that have ended before the others; nil for none
+}
+
+// A run that only looks at memory takes less time than the wake-up of a processor. A kind whose runs are like that is quick, as
+// noop is. Where Options.Parallel is not given, the loop starts more runs of quick kinds at once. One wake-up is enough for
+// all of them, and one worker runs them one after the other.
+const (
+	// quickRun is how long a run of a quick kind may take. It is less than most runs that ask the kernel.
+	quickRun = 3 * time.Microsecond
+
+	// quickAfter is how many runs of a kind have to be quick, one after the other, before the kind counts as quick.
+	quickAfter = 64
+
+	// quickAtOnce is how many runs of quick kinds are started at once.
+	quickAtOnce = 128
+)
+
+// noteQuick counts a run of a vertex of the kind. After one long run the kind is not quick any more. The loop calls it.
+func (a *abilities) noteQuick(took time.Duration) {
+	if took > quickRun {
+		a.quick = 0
+	} else if a.quick < quickAfter {
+		a.quick++
+	}
 }

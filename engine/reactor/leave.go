@@ -28,7 +28,7 @@ func (l *loop) leave(v *vertex) {
 	}
 	l.active++
 	r, name := l.core, v.membership.after == nil
-	apart.Go("Cleanup", func() error { return r.cleanup(v) }, func(err error) { r.depart(v, name, err) })
+	apart.Go("Cleanup", func() error { return r.callCleanup(v) }, func(err error) { r.depart(v, name, err) })
 }
 
 // finished takes the news that a vertex has left, and lets the one start that

@@ -1,8 +1,9 @@
 package reactor
 
 import (
-	"context"
-	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
@@ -49,40 +50,83 @@ func DefaultFlapping() Flapping { return hold.DefaultFlapping() }
 // DefaultStorm returns the Storm of a daemon whose options give none.
 func DefaultStorm() Storm { return hold.DefaultStorm() }
 
-// Limits are the bounds that can be altered while Run is going on; see Options.
-type Limits struct {
-	MaxChanges  Budget
-	MaxRemovals Removals
-	Flapping    Flapping
+// Removals bounds how many resources a new graph may remove without being told to: a graph that
+// removes more than Most, and more than Share of the vertices, is held. Only fields above zero
+// count; the zero value sets no bound.
+type Removals struct {
+	Most  int
+	Share float64 // from above 0 to 1
 }
 
-// SetLimits makes other bounds count from now on. Spent changes of the budget stay spent, and held
-// vertices stay held until Resume, unless the new limits have no such limit. The error names the
-// wrong limits; then nothing is altered. It returns when that is in effect. Callable from any
-// goroutine.
-func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
-	if err := errors.Join(l.MaxChanges.Validate(), l.Flapping.Validate()); err != nil {
-		return err
+// DefaultRemovals is met only by a mass deletion.
+var DefaultRemovals = Removals{Most: 10, Share: 0.33}
+
+// ParseRemovals reads a number, a share as in 20%, both as in 10,20%, or off.
+func ParseRemovals(s string) (r Removals, err error) {
+	if s == "off" {
+		return r, nil
 	}
-	return r.do(ctx, func() {
-		r.removals.Store(&l.MaxRemovals)
-		r.opt.Flapping = l.Flapping
-		r.account.Set(l.MaxChanges, len(r.loop.byIndex))
-		if !l.MaxChanges.On() {
-			r.loop.refill()
-			r.loop.release(LimitBudget)
+	for part := range strings.SplitSeq(s, ",") {
+		share, ok := strings.CutSuffix(part, "%")
+		if ok && r.Share > 0 || !ok && r.Most > 0 {
+			return Removals{}, fmt.Errorf("%q has two bounds of one sort: write a number as 10, a share as 20%%, both as 10,20%%, or off", s)
 		}
-		if l.Flapping.Times == 0 {
-			r.loop.release(LimitFlapping)
+		if ok {
+			r.Share, err = strconv.ParseFloat(share, 64)
+			r.Share /= 100
+			if err != nil || !(r.Share > 0 && r.Share <= 1) {
+				return Removals{}, fmt.Errorf("%q must be above 0%% and at most 100%%", part)
+			}
+		} else if r.Most, err = strconv.Atoi(part); err != nil || r.Most < 1 {
+			return Removals{}, fmt.Errorf("%q is no bound of removals: write a number as 10, a share as 20%%, both as 10,20%%, or off", s)
 		}
-	})
+	}
+	return r, nil
 }
 
-// release lets held changes go.
-func (l *loop) release(limit string) {
-	for _, v := range l.byIndex {
-		if v.hold.HeldBy(limit) {
-			l.resumeOne(v)
-		}
+// String writes the bound as ParseRemovals reads it.
+func (r Removals) String() string {
+	var parts []string
+	if r.Most > 0 {
+		parts = append(parts, strconv.Itoa(r.Most))
 	}
+	if r.Share > 0 {
+		parts = append(parts, strconv.FormatFloat(r.Share*100, 'f', -1, 32)+"%")
+	}
+	if len(parts) == 0 {
+		return "off"
+	}
+	return strings.Join(parts, ",")
+}
+
+// meets reports whether n removals out of so many are too many.
+func (r Removals) meets(n, of int) bool {
+	return (r.Most > 0 || r.Share > 0) && n > r.Most && float64(n) > r.Share*float64(of)
+}
+
+// RemovalsError is the error of a Swap that would remove too many vertices. The old graph
+// goes on, until AcceptRemovals was called and the new one is swapped in again.
+type RemovalsError struct {
+	Removed []string // in the order of the old graph
+	Of      int      // vertices of the old graph
+	Start   bool     // the old graph is that of an earlier process: nothing runs meanwhile
+	Asked   string   // a vertex that leaves only when somebody agrees (leaving: ask); empty where there are too many alone
+}
+
+func (e *RemovalsError) Error() string {
+	const most = 5
+	names := strings.Join(e.Removed[:min(most, len(e.Removed))], ", ")
+	if more := len(e.Removed) - most; more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	if e.Asked != "" && e.Start {
+		return fmt.Sprintf("held: it lacks %d of the %d resources that were in effect before this start (%s), and %s had leaving: ask; nothing runs meanwhile; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names, e.Asked)
+	}
+	if e.Asked != "" {
+		return fmt.Sprintf("held: it removes %d of %d resources (%s), and %s has leaving: ask; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names, e.Asked)
+	}
+	if e.Start {
+		return fmt.Sprintf("held: it lacks %d of the %d resources that were in effect before this start (%s), more than --max-removals allows; nothing runs meanwhile; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names)
+	}
+	return fmt.Sprintf("held: it removes %d of %d resources (%s), more than --max-removals allows; mgmt resume accepts that, and an edit of the graph takes it back", len(e.Removed), e.Of, names)
 }

@@ -2,72 +2,11 @@ package reactor
 
 import (
 	"context"
-	"math/rand/v2"
 	"runtime"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/lifecycle"
-	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
-	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
-	"github.com/reactivegraph/mgmt/graph"
 )
-
-// loop is the goroutine of Run, which owns all scheduling. Nothing else touches its fields, but
-// for a Stage, which reads names and byIndex: only its own commit changes these.
-type loop struct {
-	*core
-	m *sched.Machine
-
-	name       string // of the present graph
-	generation int
-	shape      graph.Shape // of the present graph, where it came as a whole
-	mostNew    int         // see the constant
-	names      names       // of the present graph
-	byIndex    []*vertex   // of the present graph
-	bySlot     []*vertex
-	free       []int32 // slots
-	leaving    map[string]*vertex
-	members    int                // that groups run besides their own resources
-	readers    []*lifecycle.Share // the Forgetters of the present graph
-	batches    map[string]int32
-	realizing  *realizing           // the Swap that waits; nil for none
-	wrote      map[int32]uint64     // the last run that has changed something, by slot, of what others may read: see attribute
-	outdated   []outdated           // of a plan; see lookAnew
-	freed      map[*vertex]bool     // of a plan: whose path is known to be free
-	awaited    map[string][]*vertex // under noop: whose outcome can't be told before the vertex of that id has run
-
-	holds    holds
-	failures failures
-	watches  watches
-	pool     pool
-	end      ending
-
-	alarms  alarms
-	backoff hold.Backoff
-	rand    *rand.Rand
-	inbox   []*vertex
-	runs    uint64 // that were reported
-	active  int    // goroutines of vertices
-
-	moment    int64 // when the turn began: what a turn takes and starts has one time
-	stirred   int64 // when something happened last
-	hearing   hearing
-	converged bool
-	rested    bool // it has been converged once
-	looking   bool // an alarm looks again whether it is
-	lookout   bool // an alarm looks for long runs
-}
-
-// init makes the loop of a reactor, with an empty graph.
-func (l *loop) init(c *core) {
-	l.core, l.mostNew = c, mostNew
-	l.m = sched.New(sched.Options{Parallel: c.opt.Parallel})
-	l.leaving, l.batches = map[string]*vertex{}, map[string]int32{}
-	l.rand = newRand()
-	l.backoff = hold.Backoff{Once: c.opt.Once, Rand: l.rand.Int64N}
-	l.pool.runner.core, l.pool.runner.semas.Clock = c, c.opt.Clock
-}
 
 // turn waits for one event, acts on it, and starts the vertices that can be started then.
 func (l *loop) turn(ctx context.Context) {
@@ -174,4 +113,10 @@ func (l *loop) news(v *vertex, news uint32) {
 	if news&mailFinished != 0 {
 		l.finished(v)
 	}
+}
+
+// heartbeat says again and again that the loop is alive.
+func (l *loop) heartbeat() {
+	l.opt.Heartbeat()
+	l.after(l.opt.HeartbeatEvery, nil, l.heartbeat)
 }

@@ -151,7 +151,7 @@ func (r *Reactor) roomFor(a *abilities, m *engine.MetaParams) (v *vertex) {
 		v.watch = &w.watch
 	}
 	v.core, v.meta, v.abil, v.slot, v.links = &r.core, m, a, -1, noLinks
-	v.membership.succession, v.past.trouble = noSuccession, noTrouble
+	v.membership.succession, v.past.trouble, v.run.said = noSuccession, noTrouble, noSaid
 	return v
 }
 

@@ -21,9 +21,6 @@ func (n *names) find(id string) *vertex {
 	return n.slots[n.place(id)]
 }
 
-// named returns the vertex of the present graph with an id, nil if there is none.
-func (l *loop) named(id string) *vertex { return l.names.find(id) }
-
 // put puts a vertex in, in the place of one with the same id.
 func (n *names) put(v *vertex) {
 	n.room(n.used + 1)
@@ -82,11 +79,4 @@ func (n *names) place(id string) int {
 // home returns the slot at which the search for an id begins.
 func (n *names) home(id string) int {
 	return int(maphash.String(n.seed, id)) & (len(n.slots) - 1)
-}
-
-func (l *loop) lastRunOf(id string) uint64 {
-	if v := l.named(id); v != nil {
-		return v.past.lastRun
-	}
-	return 0
 }

@@ -22,8 +22,8 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		if _, moved := l.moved.LoadAndDelete(v); moved {
 			l.outdated = append(l.outdated, outdated{v, v})
 		}
-		up = cmp.Or(v.run.job.unread, unreadIn(v.run.job.out.err), l.openAbove(v, l.looksAtPaths(v) && !v.run.untold()))
-	case v.run.untold():
+		up = cmp.Or(v.run.job.unread, unreadIn(v.run.job.out.err), l.openAbove(v, l.looksAtPaths(v) && !v.run.said.untold))
+	case v.run.said.untold:
 		up = l.openAbove(v, false)
 	case run.State == engine.StateOK:
 		up = l.mayRefresh(v)
@@ -31,7 +31,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		up = l.failsAbove(v)
 		v.run.job.stays = up != ""
 	}
-	if decides := l.names.find(v.run.awaits()); (up != "" || run.State == engine.StateFailed) && decides != nil && decides != v && undecided(decides.past.last) {
+	if decides := l.names.find(v.run.said.awaits); (up != "" || run.State == engine.StateFailed) && decides != nil && decides != v && undecided(decides.past.last) {
 		up = decides.ID
 	}
 	switch {
@@ -45,7 +45,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		v.reports(append(v.reported(), v.wired().Unknown()...))
 	default:
 		l.awaits(v, up)
-		v.past.own().fails = run.State == engine.StateFailed && !v.run.untold() && v.run.job.unread == "" && !errors.Is(v.run.job.out.err, fs.ErrNotExist)
+		v.past.own().fails = run.State == engine.StateFailed && !v.run.said.untold && v.run.job.unread == "" && !errors.Is(v.run.job.out.err, fs.ErrNotExist)
 		run.State = engine.StateUnknown
 		if v.run.job.unread != "" {
 			v.reports(v.wired().Unknown())
@@ -67,7 +67,7 @@ func (l *loop) lay(v *vertex, run Run) {
 	if layer == nil {
 		return
 	}
-	if path := v.run.frees(); path != "" && !l.freed[v] {
+	if path := v.run.said.frees; path != "" && !l.freed[v] {
 		if l.freed == nil {
 			l.freed = map[*vertex]bool{}
 		}
@@ -101,9 +101,6 @@ func (l *loop) outdate(lookers []Looker, by *vertex) {
 	}
 }
 
-// outdated is a vertex of a plan that has looked at something before it was known that another one would alter it.
-type outdated struct{ v, by *vertex }
-
 // lookAnew has such vertices run again when all else is at rest, as a run would by the events of their Watches. One whose own effect is
 // laid would change in any case, and has its effect made again. One that has undone all rests then.
 func (l *loop) lookAnew() {
@@ -134,7 +131,7 @@ func (l *loop) lookAnew() {
 func (v *vertex) reported() []engine.Change {
 	v.run.mu.Lock()
 	defer v.run.mu.Unlock()
-	if told := v.run.changes(); len(told) > 0 {
+	if told := v.run.said.changes; len(told) > 0 {
 		return slices.Clone(told)
 	}
 	return []engine.Change{{Verb: engine.Created}}
@@ -281,8 +278,3 @@ func (l *loop) looksAtPaths(v *vertex) bool {
 
 // undecided reports whether a vertex that has ended so has something to do that only a run without noop does.
 func undecided(s engine.State) bool { return s == engine.StateWouldChange || s == engine.StateUnknown }
-
-// onlyLooks reports whether v says itself that it is to alter nothing.
-func (v *vertex) onlyLooks() bool {
-	return v.meta.Drift == engine.DriftReport || v.meta.Noop != nil && *v.meta.Noop
-}

@@ -49,12 +49,6 @@ func (r *Reactor) lockHolds(ctx context.Context) error {
 	}
 }
 
-// UnknownResourceError is the error of a call that names a resource which is not
-// in the graph.
-type UnknownResourceError struct{ Resource string }
-
-func (e *UnknownResourceError) Error() string { return e.Resource + " is not in the graph" }
-
 // known refuses pauses of which a resource is not in the graph.
 func (r *Reactor) known(ctx context.Context, pauses []Pause) (err error) {
 	e := r.do(ctx, func() {
@@ -239,4 +233,42 @@ func (l *loop) recallPauses(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Limits are the bounds that can be altered while Run is going on; see Options.
+type Limits struct {
+	MaxChanges  Budget
+	MaxRemovals Removals
+	Flapping    Flapping
+}
+
+// SetLimits makes other bounds count from now on. Spent changes of the budget stay spent, and held
+// vertices stay held until Resume, unless the new limits have no such limit. The error names the
+// wrong limits; then nothing is altered. It returns when that is in effect. Callable from any
+// goroutine.
+func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
+	if err := errors.Join(l.MaxChanges.Validate(), l.Flapping.Validate()); err != nil {
+		return err
+	}
+	return r.do(ctx, func() {
+		r.removals.Store(&l.MaxRemovals)
+		r.opt.Flapping = l.Flapping
+		r.account.Set(l.MaxChanges, len(r.loop.byIndex))
+		if !l.MaxChanges.On() {
+			r.loop.refill()
+			r.loop.release(LimitBudget)
+		}
+		if l.Flapping.Times == 0 {
+			r.loop.release(LimitFlapping)
+		}
+	})
+}
+
+// release lets held changes go.
+func (l *loop) release(limit string) {
+	for _, v := range l.byIndex {
+		if v.hold.HeldBy(limit) {
+			l.resumeOne(v)
+		}
+	}
 }

@@ -9,13 +9,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
 
-// realizing is a Swap that waits for vertices which it would remove and which ask
-// to be brought about before: the metaparameter realize.
-type realizing struct {
-	list []*vertex
-	done chan struct{}
-}
-
 // awaitRealized waits until every vertex that leaves and asks for it has been
 // brought about once, or can't be: it has failed for good, is blocked, paused or
 // held.

@@ -11,7 +11,7 @@ import (
 // guardSent keeps what v itself sends and is secret out of all that it says. It
 // is called after a run.
 func (v *vertex) guardSent() {
-	if sent := v.run.sent(); len(sent) > 0 {
+	if sent := v.run.said.sent; len(sent) > 0 {
 		v.guardList(slices.Collect(maps.Values(sent)))
 	}
 }

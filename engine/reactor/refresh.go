@@ -94,37 +94,6 @@ func (v *vertex) beginRefreshes() ledger.Run {
 	})
 }
 
-// refreshed puts the end of a run of v without an error into effect: the refreshes that it acted on
-// are over, and its change refreshes others.
-func (l *loop) refreshed(v *vertex, changed bool) {
-	if !v.run.job.apply {
-		return
-	}
-	if v.ledger.Succeed(&v.run.job.refreshes, changed) {
-		l.notifyAll(v)
-	}
-}
-
-// notifyAll marks the targets of v dirty, with the refreshes that its run has
-// recorded.
-func (l *loop) notifyAll(v *vertex) {
-	for f := range v.run.job.refreshes.Due() {
-		l.notify(v, f)
-	}
-}
-
-// notify has the target of a refresh by v wait for it, and look.
-func (l *loop) notify(v *vertex, f ledger.Refresh) {
-	t := l.named(f.Target)
-	if t == nil { // it has left meanwhile
-		l.memory.recorder.NoteAll(f.Over())
-		return
-	}
-	t.ledger.Refresh(f)
-	l.from(t, CauseRefresh, v)
-	l.event(t)
-}
-
 // promise writes a refresh down for a target of v that a graph has brought while a run goes on, of v or of the one in whose place it
 // stands: the run may have changed something already.
 func (v *vertex) promise(to *vertex) {
@@ -132,19 +101,6 @@ func (v *vertex) promise(to *vertex) {
 		if of.run.inRun && of.run.job.apply {
 			m := &v.core.memory
 			m.recorder.NoteAll(of.run.job.refreshes.Promise(v.ID, to.ID, &m.book, nil)...)
-		}
-	}
-}
-
-// keepPromises takes the end of a run of v: what was promised is due, if the run may have changed something. It may have failed after
-// that, and then no later run would tell.
-func (l *loop) keepPromises(v *vertex) {
-	promised, due := v.ledger.Promised(&v.run.job.refreshes, !v.run.job.out.ok && v.run.wasToAlter())
-	for _, f := range promised {
-		if due {
-			l.notify(v, f)
-		} else {
-			l.memory.recorder.NoteAll(f.Over())
 		}
 	}
 }

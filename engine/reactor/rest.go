@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
 
 // Rest counts the states at rest of the vertices of a graph. Exit codes, the status, the
@@ -55,31 +54,12 @@ func (r Rest) Code() int {
 	return code
 }
 
-func (l *loop) stand() Rest {
-	return Rest{Generation: l.generation, Counts: l.counts(), Converged: l.converged, Early: !l.rested}
-}
-
-// counts counts the vertices by state at rest.
-func (l *loop) counts() Counts { return l.m.AtRestCounts(l.lastRest) }
-
-// lastRest returns the state in which the vertex in a slot rested before its present work, false if
-// there is none.
-func (l *loop) lastRest(slot sched.Vertex) (engine.State, bool) {
-	v := l.bySlot[slot]
-	if v == nil || v.past.last == engine.StateStarting {
-		return 0, false
-	}
-	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && !v.hold.IsStalled()
-}
-
 // ending is what is told of the end of Run.
 type ending struct {
 	final Rest                     // how the graph stood when the context of Run ended
 	cuts  []string                 // changes that this has cut off
 	was   map[*vertex]engine.State // the vertices that ran then, with the states in which they had rested before
 }
-
-func (e *ending) begin(final Rest, was map[*vertex]engine.State) { e.final, e.was = final, was }
 
 // conclude takes into the final standing how the last runs ended. It is called when they are waited for no longer.
 func (e *ending) conclude() {

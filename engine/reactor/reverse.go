@@ -43,20 +43,6 @@ func (x *runner) remember(ctx context.Context, v *vertex) error {
 	return nil
 }
 
-// standing returns where v stands, nil if that need not be kept. It does not change any more.
-func (l *loop) standing(v *vertex) *undo.Place {
-	kept := &l.memory.undo
-	if !v.meta.Undoes() || kept.Has(v.ID) {
-		return nil
-	}
-	place := undo.Look(kept, undo.Graph{
-		Above: l.m.Above, Below: l.m.Below,
-		ID:       func(slot int32) string { return l.bySlot[slot].ID },
-		Reverses: func(slot int32) bool { return l.bySlot[slot].meta.Undoes() },
-	}, v.slot)
-	return &place
-}
-
 // pruneUndo forgets records that are kept in vain now that the graph has taken effect.
 func (m *memory) pruneUndo(ctx context.Context, has func(id string) bool) {
 	if m.readOnly {
@@ -86,7 +72,7 @@ func (v *vertex) secretFields() []string {
 	}
 	v.run.mu.Lock()
 	defer v.run.mu.Unlock()
-	for _, c := range v.run.changes() {
+	for _, c := range v.run.said.changes {
 		_, from := c.From.(schema.Secret)
 		_, to := c.To.(schema.Secret)
 		if from || to {

@@ -4,18 +4,10 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
-
-// runner plays runs, on goroutines of their own. It touches nothing of the loop.
-type runner struct {
-	*core
-	semas      hold.Semaphores
-	committing atomic.Int64 // runs that wait for the store
-}
 
 // run runs one vertex, or several of one key in one call, and posts the end of each. A method that ends the goroutine has failed.
 func (x *runner) run(t task) {

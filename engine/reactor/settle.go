@@ -49,7 +49,7 @@ func (l *loop) conclude(v *vertex, o outcome) {
 	v.hold.Ended(run.State == engine.StateFailed, v.run.job.paid())
 	l.retry(v, &run, o.err)
 	l.holds.stormRan(v, &run, l.moment, l.opt.Storm)
-	before, untold := v.past.last, run.State == engine.StateUnknown && v.run.untold()
+	before, untold := v.past.last, run.State == engine.StateUnknown && v.run.said.untold
 	v.guardSent()
 	print := v.correction(&run)
 	run = l.report(v, run)
@@ -147,5 +147,5 @@ func (l *loop) succeeded(v *vertex, changed bool) {
 	if v.wired().Acted() {
 		l.memory.recorder.NoteAll(v.wired().Digests(v.ID)...)
 	}
-	l.propagate(v, v.run.sent())
+	l.propagate(v, v.run.said.sent)
 }

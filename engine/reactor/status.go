@@ -284,3 +284,10 @@ func (l *loop) ongoing(least time.Duration) (list []Ongoing) {
 	slices.SortStableFunc(list, func(a, b Ongoing) int { return cmp.Compare(b.For, a.For) })
 	return list
 }
+
+// Finishing reports whether a command runs that is let finish, whatever has ended.
+func (r *Reactor) Finishing() bool {
+	r.costly.mu.Lock()
+	defer r.costly.mu.Unlock()
+	return len(r.costly.running) > 0
+}

@@ -11,29 +11,6 @@ import (
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
-// swap is one change of the graph: law 10. All of it but commit runs in a goroutine of its own, while the
-// old graph goes on.
-type swap struct {
-	st      *Stage
-	r       *Reactor
-	g       *engine.Graph // the new graph, or a part of it
-	part    bool
-	order   []int     // topological, of g
-	all     []*vertex // by index of g: kept ones, new ones, and running ones without a value in a part
-	fresh   []*vertex // new ones, in topological order
-	leaving []*vertex // running ones without a successor
-	left    []Leaving // set by checkRemovals
-	policy  bool      // a new vertex asks before it leaves, and the old one did not, or the other way; set by oldOnes
-	kept    int
-
-	exclusive []exchange
-	redrawn   *redrawn // of a part
-	drawn     drawn    // of a whole graph
-}
-
-// exchange is a changed vertex whose old and new forms may not be there at once.
-type exchange struct{ old, new *vertex }
-
 // swap replaces the graph.
 func (st *Stage) swap(ctx context.Context, g *engine.Graph) error {
 	order, err := g.Sort()

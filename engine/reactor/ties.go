@@ -9,28 +9,6 @@ import (
 	"github.com/reactivegraph/mgmt/graph"
 )
 
-// tie is a declared edge, as the vertex has it to which it belongs. A large graph has many: it takes 8 bytes.
-type tie struct {
-	peer  int32 // the slot of the other end
-	flags uint8
-}
-
-const (
-	tieOut    uint8 = 1 << iota // it leads to the peer
-	tieNotify                   // it carries refresh
-	tieFree                     // it belongs to neither end, and stands at one of them
-)
-
-func (t tie) is(flag uint8) bool { return t.flags&flag != 0 }
-
-// edge returns the edge of a tie of the vertex in a slot.
-func (t tie) edge(slot int32) [2]int32 {
-	if t.is(tieOut) {
-		return [2]int32{slot, t.peer}
-	}
-	return [2]int32{t.peer, slot}
-}
-
 // tieOf returns the tie of a declared edge between two slots, and at which end it stands. brings says which ends may have it. An edge
 // that belongs to an end without a place for it belongs to neither.
 func tieOf(e graph.Ends, from, to int32, brings func(i int) bool) (t tie, atFrom bool) {
@@ -50,12 +28,6 @@ func tieOf(e graph.Ends, from, to int32, brings func(i int) bool) (t tie, atFrom
 		t.flags |= tieNotify
 	}
 	return t, atFrom
-}
-
-// drawn are the ties of a whole graph in one piece. Those of vertex i stand from ends[i] to ends[i+1].
-type drawn struct {
-	room []tie
-	ends []int32
 }
 
 // drawTies finds out the ties of a whole graph, whose vertices have slots. It alters nothing that runs: reshape calls it on another
@@ -108,19 +80,6 @@ func (s *swap) around(v *vertex) iter.Seq[*vertex] {
 			}
 		}
 	}
-}
-
-// redrawn is what a part does to the edges.
-type redrawn struct {
-	next  map[*vertex]*vertex // of the vertices that run: what stands in their place, nil for nothing
-	ties  map[*vertex][]tie   // of those that the part brings
-	edges []edgeNews          // of vertices around
-}
-
-// edgeNews is a vertex around the part, next to one that changes.
-type edgeNews struct {
-	around   *vertex
-	old, now *vertex // the neighbour; now is nil if it leaves
 }
 
 // redraw finds out what the part does to the edges, and returns it as the scheduler takes it. The fresh vertices have slots.

@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"hash/maphash"
 	"sync"
 	"sync/atomic"
 
@@ -125,7 +124,7 @@ func (v *vertex) onlyWires() *links {
 // run share it.
 type running struct {
 	job  *job  // written by the loop before the run; nil without one
-	said *said // nil for nothing; guarded by mu
+	said *said // noSaid for nothing; guarded by mu
 
 	waits   atomic.Int32 // waits in Host that are going on
 	refresh atomic.Bool  // what Init.Refresh says
@@ -152,7 +151,7 @@ type said struct {
 	print   uint64 // of the prints of changes
 	sent    values.Sent
 	untold  bool           // see engine.PlanningHost
-	awaits  string         // see Looker
+	awaits  string         // the vertex that has to run before the outcome can be told; see Looker
 	frees   string         // a path; see engine.PlanningHost
 	leaves  bool           // something to a process that is in the middle of writing it
 	newest  *engine.Newest // of its last command that shows its lines; nil for none
@@ -160,72 +159,37 @@ type said struct {
 	later   *engine.Cause  // the loop has heard it during the run, which may not have seen it; nil for nothing
 }
 
+// noSaid are the reports of every vertex without any. They are never written.
+var noSaid = &said{}
+
 // says returns the reports of the resource, for more of them. The caller holds mu, here and in the methods below, unless the run
 // has ended.
 func (x *running) says() *said {
-	if x.said == nil {
+	if x.said == noSaid {
 		x.said = &said{}
 	}
 	return x.said
 }
 
-func (x *running) changes() []engine.Change {
-	if x.said == nil {
-		return nil
-	}
-	return x.said.changes
-}
-
-func (x *running) untold() bool { return x.said != nil && x.said.untold }
-
-// awaits returns the vertex that has to run before the outcome can be told, where that is known.
-func (x *running) awaits() string {
-	if x.said == nil {
-		return ""
-	}
-	return x.said.awaits
-}
-
-// frees returns the path for which the resource will speak no more; empty for none.
-func (x *running) frees() string {
-	if x.said == nil {
-		return ""
-	}
-	return x.said.frees
-}
-
-// leaves reports whether the resource is not as it is to be, since another process was in the middle of writing it.
-func (x *running) leaves() bool { return x.said != nil && x.said.leaves }
-
 // asks reports whether the outcome is up to what the vertex asks: the answer of its own command.
 func (x *running) asks() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.untold() && x.awaits() == ""
+	return x.said.untold && x.said.awaits == ""
 }
 
 // newest returns that of its last command that shows its lines; nil for none.
 func (x *running) newest() *engine.Newest {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.said == nil {
-		return nil
-	}
 	return x.said.newest
-}
-
-func (x *running) sent() values.Sent {
-	if x.said == nil {
-		return nil
-	}
-	return x.said.sent
 }
 
 // drop forgets what was reported in the run before.
 func (x *running) drop() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.said, x.applied = nil, false
+	x.said, x.applied = noSaid, false
 }
 
 // wasToAlter reports whether CheckApply was called to alter.
@@ -240,14 +204,14 @@ func (x *running) anew(apply bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.applied = apply
-	if s := x.said; s != nil {
+	if s := x.said; s != noSaid {
 		*s = said{led: s.led, later: s.later}
 	}
 }
 
 // forget forgets the reported changes.
 func (x *running) forget() {
-	if x.said != nil {
+	if x.said != noSaid {
 		x.said.changes, x.said.print = nil, 0
 	}
 }
@@ -324,65 +288,6 @@ func (v *vertex) wiring() *values.Vertex {
 	return v.wired()
 }
 
-// complete makes the handle of the vertex's resource lead to the loop. A function without a use for the kind leads nowhere:
-// any other function takes memory of its own.
-func (v *vertex) complete(h *engine.Init) {
-	h.Noop = v.noop
-	h.Busy, h.Change, h.Host = v.core.saysBusy, v.change, (*vertexHost)(v)
-	if !v.abil.Unwatched {
-		h.Running, h.Event = v.sayRunning, v.sayEvent
-	}
-	if v.abil.Refreshable {
-		h.Refresh = v.run.refresh.Load
-	}
-	h.Send = sendNothing
-	if v.abil.Sends != nil {
-		h.Send, h.Receives = v.send, v.receives
-	}
-	if v.wired() != nil {
-		h.Recv = v.recvMap
-	}
-	if v.noop {
-		h.VarDir = v.VarPath
-	}
-}
-
-func (v *vertex) sayRunning() {
-	if v.watch.SayRunning() {
-		v.core.mail.post(v, mailRunning)
-	}
-}
-
-func (v *vertex) sayEvent() {
-	if v.watch.HasSaid() {
-		v.core.mail.post(v, mailEvent)
-	}
-}
-
-// usualChanges are those of most runs that make something: that it is there, and its content.
-const usualChanges = 2
-
-// change implements Init.Change, without secrets. The first change of a run that applies tells the loop that something is about to be
-// altered: from then on the graph has not converged.
-func (v *vertex) change(c engine.Change) {
-	c.From, c.To = v.core.env.Shown(c.From), v.core.env.Shown(c.To)
-	v.run.mu.Lock()
-	said := v.run.says()
-	if c.Print != "" {
-		said.print = said.print*31 + maphash.String(v.core.seed, c.Print)
-		c.Print = ""
-	}
-	if said.changes == nil {
-		said.changes = make([]engine.Change, 0, usualChanges)
-	}
-	said.changes = append(said.changes, c)
-	first := v.run.applied && len(said.changes) == 1
-	v.run.mu.Unlock()
-	if first {
-		v.applies()
-	}
-}
-
 // unwatched reports whether the vertex has no Watch: it is ready from the start.
 func (v *vertex) unwatched() bool { return v.core.unwatched(v.abil, v.meta) }
 
@@ -413,11 +318,42 @@ func (v *vertex) isOver() bool { return !v.meta.Undoes() && v.undone() }
 // or may have been cut off after that.
 func (v *vertex) altering() bool { return v.run.inRun && v.run.altered.Load() }
 
-// applies notes, at the first change that a run is about to make, that the graph is not at rest any
-// more. A failed vertex stays failed through its retries. It is called by the run.
-func (v *vertex) applies() {
-	v.run.altered.Store(true)
-	if v.core.resting.Load() {
-		v.core.mail.post(v, mailAlters)
+// tie is a declared edge, as the vertex has it to which it belongs. A large graph has many: it takes 8 bytes.
+type tie struct {
+	peer  int32 // the slot of the other end
+	flags uint8
+}
+
+const (
+	tieOut    uint8 = 1 << iota // it leads to the peer
+	tieNotify                   // it carries refresh
+	tieFree                     // it belongs to neither end, and stands at one of them
+)
+
+func (t tie) is(flag uint8) bool { return t.flags&flag != 0 }
+
+// edge returns the edge of a tie of the vertex in a slot.
+func (t tie) edge(slot int32) [2]int32 {
+	if t.is(tieOut) {
+		return [2]int32{slot, t.peer}
 	}
+	return [2]int32{t.peer, slot}
+}
+
+// target is one wire of a receiver.
+type target struct {
+	v *vertex
+	i int
+}
+
+// asked is what has asked for the next run of a vertex.
+type asked struct {
+	list  []Trigger
+	since int64      // when the first of it came, by the reactor's clock
+	first [1]Trigger // room for the only one of most runs
+}
+
+// onlyLooks reports whether v says itself that it is to alter nothing.
+func (v *vertex) onlyLooks() bool {
+	return v.meta.Drift == engine.DriftReport || v.meta.Noop != nil && *v.meta.Noop
 }

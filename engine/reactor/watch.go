@@ -18,26 +18,6 @@ type watches struct {
 	looked   int64     // when it has looked last
 }
 
-// startWatch starts the Watch, or has it started when the run has ended.
-func (l *loop) startWatch(v *vertex) {
-	if v.membership.suspended || v.watch.Active() || l.ctx.Err() != nil {
-		return
-	}
-	v.past.setRetry(0)
-	if v.run.inRun {
-		v.watch.StartLater(true)
-		return
-	}
-	l.disarm(v)
-	l.active++
-	l.m.Unready(v.slot)
-	l.setDue(v, true) // a vertex that was never heard of is not clean
-	now := l.now()
-	v.watch.Start(l.ctx, now, l.opt.StartTimeout)
-	l.expectStart(now + int64(min(slowStart, l.opt.StartTimeout)))
-	l.watches.starting = append(l.watches.starting, v)
-}
-
 // startAtOnce is how many Watches one goroutine starts when there are many.
 const startAtOnce = 4096
 
@@ -82,24 +62,8 @@ func (c *core) watch(ctx *watch.Context, v *vertex) {
 	returned = true
 }
 
-// endWatch tells the Watch to end; watched decides on the next step by the state.
-func (l *loop) endWatch(v *vertex, why watch.State) {
-	if why == watch.Ending {
-		l.m.Unready(v.slot)
-		l.setDue(v, false)
-	}
-	v.watch.End(why)
-}
-
 // slowStart is how long a Watch may say nothing before a warning names its kind: long for a Watch, and short for its author, who waits.
 const slowStart = 5 * time.Second
-
-// expectStart looks at this time whether a Watch is slow or late.
-func (l *loop) expectStart(at int64) {
-	if l.watches.expects(at) {
-		l.after(time.Duration(at-l.now()), nil, l.checkStarts)
-	}
-}
 
 // expects notes that the loop has to look at this time whether a Watch is slow or late, and reports whether it does not do so already.
 func (w *watches) expects(at int64) bool {

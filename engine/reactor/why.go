@@ -6,13 +6,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 )
 
-// asked is what has asked for the next run of a vertex.
-type asked struct {
-	list  []Trigger
-	since int64      // when the first of it came, by the reactor's clock
-	first [1]Trigger // room for the only one of most runs
-}
-
 // because notes the trigger of the next run of v. The caller sees to it that there is one. Triggers
 // that say the same are merged; of too many the first are kept.
 func (l *loop) because(v *vertex, t Trigger) {
@@ -149,43 +142,6 @@ func (l *loop) triggerOf(v *vertex, c engine.Cause) Trigger {
 	return t
 }
 
-// led takes what the subscriptions of v were told. A run that goes on may be about to put that right: see catchUp.
-func (v *vertex) led() engine.Cause {
-	v.run.mu.Lock()
-	defer v.run.mu.Unlock()
-	c := v.watch.Subs().Led()
-	if v.run.inRun && c.Merged > 0 {
-		said := v.run.says()
-		said.later = merged(said.later, c)
-	}
-	return c
-}
-
-// merged joins a later cause to one that may be nil.
-func merged(c *engine.Cause, later engine.Cause) *engine.Cause {
-	if c == nil {
-		c = new(engine.Cause)
-	}
-	c.Merge(later)
-	return c
-}
-
-// catchUp takes into the run what the subscriptions of v have been told since it was asked for. The run is about to put right what
-// they tell of.
-func (v *vertex) catchUp() {
-	v.run.mu.Lock()
-	defer v.run.mu.Unlock()
-	c := v.watch.Subs().Led()
-	if said := v.run.said; said != nil && said.later != nil {
-		said.later.Merge(c)
-		c, said.later = *said.later, nil
-	}
-	if c.Merged > 0 {
-		said := v.run.says()
-		said.led = merged(said.led, c)
-	}
-}
-
 // from notes that another vertex asks for a run of v.
 func (l *loop) from(v *vertex, c Cause, up *vertex) {
 	l.because(v, Trigger{Cause: c, From: up.ID, Run: up.past.lastRun})
@@ -202,7 +158,7 @@ func (l *loop) number(v *vertex, run *Run) {
 	}
 	run.Triggers, run.Class = v.run.job.triggers, v.run.job.class
 	v.run.mu.Lock()
-	if said := v.run.said; said != nil && said.led != nil {
+	if said := v.run.said; said.led != nil {
 		run.Triggers = joined(run.Triggers, l.triggerOf(v, *said.led))
 		said.led = nil
 	}

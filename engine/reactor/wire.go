@@ -5,37 +5,10 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
-
-// target is one wire of a receiver.
-type target struct {
-	v *vertex
-	i int
-}
-
-// send implements Init.Send.
-func (v *vertex) send(x any) error {
-	sent, err := values.Send(v.abil.Sends, x, v.wired().IsTainted(), v.proofs())
-	if err != nil {
-		return err
-	}
-	v.run.mu.Lock()
-	defer v.run.mu.Unlock()
-	v.run.says().sent = sent
-	return nil
-}
-
-// sendNothing implements Init.Send of a kind that sends nothing.
-func sendNothing(x any) error {
-	_, err := values.Send(nil, x, false, nil)
-	return err
-}
-
-// receives implements Init.Receives, and recvMap implements Init.Recv.
-func (v *vertex) receives() bool                   { return v.wired().Feeds() }
-func (v *vertex) recvMap() map[string]*engine.Send { return v.wired().Recv() }
 
 // propagate offers what v has sent to its receivers.
 func (l *loop) propagate(v *vertex, sent values.Sent) {
@@ -115,7 +88,46 @@ func (l *loop) assignAll(v *vertex) error {
 	return err
 }
 
-// receiver is v as package values sees it.
-func (v *vertex) receiver() values.Receiver {
-	return values.Receiver{ID: v.ID, Res: v.Res, Type: v.abil.recvType, Seen: &v.core.memory.seen}
+// refreshed puts the end of a run of v without an error into effect: the refreshes that it acted on
+// are over, and its change refreshes others.
+func (l *loop) refreshed(v *vertex, changed bool) {
+	if !v.run.job.apply {
+		return
+	}
+	if v.ledger.Succeed(&v.run.job.refreshes, changed) {
+		l.notifyAll(v)
+	}
+}
+
+// notifyAll marks the targets of v dirty, with the refreshes that its run has
+// recorded.
+func (l *loop) notifyAll(v *vertex) {
+	for f := range v.run.job.refreshes.Due() {
+		l.notify(v, f)
+	}
+}
+
+// notify has the target of a refresh by v wait for it, and look.
+func (l *loop) notify(v *vertex, f ledger.Refresh) {
+	t := l.named(f.Target)
+	if t == nil { // it has left meanwhile
+		l.memory.recorder.NoteAll(f.Over())
+		return
+	}
+	t.ledger.Refresh(f)
+	l.from(t, CauseRefresh, v)
+	l.event(t)
+}
+
+// keepPromises takes the end of a run of v: what was promised is due, if the run may have changed something. It may have failed after
+// that, and then no later run would tell.
+func (l *loop) keepPromises(v *vertex) {
+	promised, due := v.ledger.Promised(&v.run.job.refreshes, !v.run.job.out.ok && v.run.wasToAlter())
+	for _, f := range promised {
+		if due {
+			l.notify(v, f)
+		} else {
+			l.memory.recorder.NoteAll(f.Over())
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package reactor
 
 import (
-	"context"
 	"math"
 	"sync"
 )
@@ -26,15 +25,6 @@ type pool struct {
 	idle   []chan bool
 	most   int  // workers that may be idle
 	waking bool // a worker was told to look for tasks, and has not looked yet
-}
-
-// task is one run: of one vertex, or of a batch.
-type task struct {
-	ctx context.Context
-	vs  []*vertex // at least one
-
-	began int64            // by the reactor's clock
-	early map[*vertex]bool // that have ended before the others; nil for none
 }
 
 // giveAtOnce is how many tasks the workers get in one step: each step is a look at what the workers share.
@@ -126,4 +116,14 @@ func (p *pool) dismiss(but int) {
 		p.idle[last] <- false
 		p.idle = p.idle[:last]
 	}
+}
+
+// widen returns the bound on the runs at once, by the kind of the vertex that was started last. So at most one run of another kind
+// goes beyond the bound for such kinds.
+func (p *pool) widen(o *Options, v *vertex) int {
+	p.wide = o.mayWiden && v.abil.quick == quickAfter
+	if p.wide {
+		return max(o.Parallel, quickAtOnce)
+	}
+	return o.Parallel
 }

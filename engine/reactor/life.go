@@ -2,11 +2,59 @@ package reactor
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 )
+
+// Run runs until the context ends, and then stops everything and waits for it.
+// It returns nil, an *engine.AbandonedError after Abandon, or an error of the
+// store before anything was started. It may be called once.
+func (r *Reactor) Run(ctx context.Context) error {
+	defer close(r.stopped)
+	r.ctx = ctx
+	r.env.Start(ctx)
+	r.loop.moment = r.now()
+	r.loop.alarms.timer = engine.NewTimer(r.opt.Clock, time.Hour)
+	defer r.loop.alarms.timer.Stop()
+	defer r.memory.recorder.Cut() // after Abandon some records are left
+	defer func() { r.waitOrQuit(r.memory.recorder.End(), nil, nil) }()
+	if err := r.recall(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before anything was started
+		}
+		return err
+	}
+	if r.opt.Heartbeat != nil {
+		r.loop.heartbeat()
+	}
+	if r.opt.Sweep > 0 {
+		r.loop.sweep(0)
+	}
+	close(r.started)
+	for ctx.Err() == nil {
+		r.loop.turn(ctx)
+	}
+	return r.loop.stop()
+}
+
+// recall reads what an earlier process has left, and puts it into effect.
+func (r *Reactor) recall(ctx context.Context) error {
+	if err := r.memory.recall(ctx); err != nil {
+		return err
+	}
+	if err := r.recallBudget(ctx); err != nil {
+		return err
+	}
+	return r.loop.recallPauses(ctx)
+}
+
+// Final returns how the graph stood when the context of Run ended, and whose changes that has cut
+// off: these count as failed. A change that came to its end counts as it ended. It is valid after
+// Run.
+func (r *Reactor) Final() (rest Rest, cut []string) { return r.loop.end.final, r.loop.end.cuts }
 
 // Abandon makes Run stop waiting for methods that ignore the end of their
 // context, and for commands that are let finish. It does nothing before that end. It may be called more than once.
@@ -18,7 +66,7 @@ const stoppingAfter = time.Second
 // stop waits until everything that runs has ended, and cleans up. After Abandon it cleans up
 // everything that the remaining runs do not use.
 func (l *loop) stop() error {
-	l.end.begin(l.stand(), l.runningAtEnd())
+	l.end.final, l.end.was = l.stand(), l.runningAtEnd()
 	defer l.end.conclude()
 	for _, v := range l.byIndex {
 		l.cut(v)
@@ -27,7 +75,10 @@ func (l *loop) stop() error {
 	defer late.Stop()
 	ended := l.drain(late.C)
 	locked := l.lockForGood(late.C)
-	l.endWorkers(ended)
+	l.pool.dismiss(0)
+	if ended { // workers that still run after Abandon end with their runs
+		l.pool.workers.Wait()
+	}
 	order := slices.SortedStableFunc(slices.Values(l.byIndex), func(a, b *vertex) int {
 		return cmp.Compare(l.m.Level(a.slot), l.m.Level(b.slot))
 	})
@@ -44,7 +95,7 @@ func (l *loop) stop() error {
 	if l.waitOrQuit(clean, late.C, l.tellStopping) && ended && locked && len(l.costly.losses()) == 0 {
 		return nil
 	}
-	return l.abandoned()
+	return &engine.AbandonedError{Resources: l.unfinished(), Methods: l.calls.methods(), Cut: l.costly.losses()}
 }
 
 // runningAtEnd returns the vertices that run, with the states in which they rested before.
@@ -94,19 +145,6 @@ func (l *loop) lockForGood(late <-chan time.Time) bool {
 			return false
 		}
 	}
-}
-
-// endWorkers ends the workers. Workers that still run after Abandon end with their runs.
-func (l *loop) endWorkers(ended bool) {
-	l.pool.dismiss(0)
-	if ended {
-		l.pool.workers.Wait()
-	}
-}
-
-// abandoned is the error of a Run that waits no longer.
-func (l *loop) abandoned() error {
-	return &engine.AbandonedError{Resources: l.unfinished(), Methods: l.calls.methods(), Cut: l.costly.losses()}
 }
 
 // tellStopping tells for whom Run waits at its end.

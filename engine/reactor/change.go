@@ -3,6 +3,7 @@ package reactor
 import (
 	"slices"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 )
 
@@ -84,3 +85,48 @@ func (s *swap) numberOf(v *vertex) int32 {
 	}
 	return num
 }
+
+// swap is one change of the graph: law 10. All of it but commit runs in a goroutine of its own, while the
+// old graph goes on.
+type swap struct {
+	st      *Stage
+	r       *Reactor
+	g       *engine.Graph // the new graph, or a part of it
+	part    bool
+	order   []int     // topological, of g
+	all     []*vertex // by index of g: kept ones, new ones, and running ones without a value in a part
+	fresh   []*vertex // new ones, in topological order
+	leaving []*vertex // running ones without a successor
+	left    []Leaving // set by checkRemovals
+	policy  bool      // a new vertex asks before it leaves, and the old one did not, or the other way; set by oldOnes
+	kept    int
+
+	exclusive []exchange
+	redrawn   *redrawn // of a part
+	drawn     drawn    // of a whole graph
+}
+
+// exchange is a changed vertex whose old and new forms may not be there at once.
+type exchange struct{ old, new *vertex }
+
+// drawn are the ties of a whole graph in one piece. Those of vertex i stand from ends[i] to ends[i+1].
+type drawn struct {
+	room []tie
+	ends []int32
+}
+
+// redrawn is what a part does to the edges.
+type redrawn struct {
+	next  map[*vertex]*vertex // of the vertices that run: what stands in their place, nil for nothing
+	ties  map[*vertex][]tie   // of those that the part brings
+	edges []edgeNews          // of vertices around
+}
+
+// edgeNews is a vertex around the part, next to one that changes.
+type edgeNews struct {
+	around   *vertex
+	old, now *vertex // the neighbour; now is nil if it leaves
+}
+
+// asks reports whether v leaves only when somebody agrees.
+func asks(v *vertex) bool { return v.meta.Leaving == engine.LeavingAsk }
