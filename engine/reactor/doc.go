@@ -2,18 +2,35 @@
 // sched names, and carries notifications and values along the edges. It replaces the graph by
 // another one while it runs.
 //
-// Each component below internal decides one question, and answers in data. The loop puts the
-// decisions into effect. The components are:
+// The loop, the one goroutine of Run, makes every decision take effect. It asks the parts, which
+// answer in data and know nothing of the loop: a part gets what it needs as arguments, and returns
+// what to do. Packages below internal are parts that need no vertex:
 //
 //   - sched: which vertex runs next,
 //   - hold: whether a vertex may be altered now,
-//   - ledger: the refreshes and intents that are owed over a crash,
+//   - ledger: the refreshes and intents that must survive a crash,
 //   - values: the values that vertices send and receive,
-//   - watch: how the Watch of a vertex stands,
+//   - watch: the state of a vertex's Watch,
 //   - undo: the state to keep before a first change.
 //
-// A vertex has one field for each component. The fields of loop belong to the loop. A runner plays
-// runs on other goroutines, and touches nothing of the loop.
+// A vertex has one field for each of them. The other parts are types of this package:
+//
+//   - holds: the pauses in effect, and which vertices run too often,
+//   - failures: the failed vertices without a retry, and which of them a change frees,
+//   - watches: the Watches that are about to start, and those that are slow or late,
+//   - pool and runner: the goroutines that run vertices, and what a run does,
+//   - alarms: what is due at a time,
+//   - ending: what the end of Run has cut off.
+//
+// core holds what all of them share and any goroutine may use: the options, the clock, the mailbox,
+// the records. It knows nothing of the loop either.
+//
+// The way of an event through the files: loop.go takes it and marks the vertex (due.go), begin.go
+// starts the run that sched allows, run.go and the files below it play it on a goroutine of the
+// pool, settle.go takes its end, report.go tells of it, and wire.go carries values and refreshes to
+// other vertices. A new graph begins in stage.go and takes effect in commit.go. What people ask for
+// is in status.go, pause.go and retry.go. A file stands above those whose functions it names, and a
+// test computes that no circle of files does so.
 //
 // # Ownership
 //
@@ -36,22 +53,11 @@
 // Run owns all of them and returns when they have ended. The one exception is Abandon: then it
 // returns an engine.AbandonedError that names the vertices whose methods did not end.
 //
-// # Files
-//
-// Callers stand above callees. A test counts the calls that point up.
-//
-//	doc.go stage.go life.go swap.go commit.go part.go removals.go loop.go settle.go doubt.go match.go compare.go
-//	retry.go status.go pause.go begin.go held.go rest.go next.go watched.go leave.go wire.go report.go stuck.go
-//	worker.go converge.go ties.go realize.go ask.go noop.go run.go absent.go place.go batch.go reverse.go
-//	refresh.go budget.go host.go costly.go due.go shared.go watch.go why.go handle.go limits.go check.go job.go
-//	reactor.go core.go options.go metas.go altered.go calls.go context.go mailbox.go places.go failures.go
-//	listener.go change.go redact.go recall.go holds.go declared.go state.go clock.go vertex.go names.go json.go
-//
 // # Laws
 //
 // The fifteen laws are in docs/ARCHITECTURE.md. Here they mean:
 //
-//   - A parameter of a resource is written only by the loop, under Reactor.values, while neither
+//   - A parameter of a resource is written only by the loop, under core.values, while neither
 //     Watch nor CheckApply of that resource runs; that of a nowatch field while no CheckApply runs.
 //     SetRefresh and SetRecv are called by the loop before each run.
 //   - A suspended vertex belongs to the Swap that exchanges it: nothing of it starts, and the loop

@@ -136,9 +136,7 @@ func (l *loop) startWatch(v *vertex) {
 	l.active++
 	l.m.Unready(v.slot)
 	l.setDue(v, true) // a vertex that was never heard of is not clean
-	now := l.now()
-	v.watch.Start(l.ctx, now, l.opt.StartTimeout)
-	l.expectStart(now + int64(min(slowStart, l.opt.StartTimeout)))
+	v.watch.Start(l.ctx, l.now(), l.opt.StartTimeout)
 	l.watches.starting = append(l.watches.starting, v)
 }
 
@@ -149,11 +147,4 @@ func (l *loop) endWatch(v *vertex, why watch.State) {
 		l.setDue(v, false)
 	}
 	v.watch.End(why)
-}
-
-// expectStart looks at this time whether a Watch is slow or late.
-func (l *loop) expectStart(at int64) {
-	if l.watches.expects(at) {
-		l.after(time.Duration(at-l.now()), nil, l.checkStarts)
-	}
 }

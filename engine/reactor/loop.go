@@ -29,7 +29,7 @@ func (l *loop) turn(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	l.watches.startAll(l.core)
+	l.startWatches()
 	l.lookAnew()
 	l.startRuns()
 	l.checkRealized()

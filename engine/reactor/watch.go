@@ -22,11 +22,11 @@ type watches struct {
 const startAtOnce = 4096
 
 // startAll makes the goroutines of the Watches that are starting. Of a large graph they are
-// made on all processors: a new stack is untouched memory, which costs more than all the rest.
-func (w *watches) startAll(c *core) {
+// made on all processors: a new stack is untouched memory, which costs more than all the rest. It reports whether there are any.
+func (w *watches) startAll(c *core) (some bool) {
 	list := w.starting
 	if len(list) == 0 {
-		return
+		return false
 	}
 	w.starting = nil
 	for chunk := range slices.Chunk(list, startAtOnce) {
@@ -43,6 +43,7 @@ func (w *watches) startAll(c *core) {
 			})
 		}()
 	}
+	return true
 }
 
 // watch is the goroutine of one Watch. It is kept shallow: there is one for each

@@ -3,10 +3,18 @@ package reactor
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
+
+// startWatches begins the Watches that are starting, and looks later whether they have said something.
+func (l *loop) startWatches() {
+	if l.watches.startAll(l.core) {
+		l.expectStart(l.now() + int64(min(slowStart, l.opt.StartTimeout)))
+	}
+}
 
 // running takes the news that the watches of v are armed.
 func (l *loop) running(v *vertex) {
@@ -89,4 +97,11 @@ func (l *loop) sweep(part int) {
 		}
 		l.sweep((part + 1) % sweepParts)
 	})
+}
+
+// expectStart looks at this time whether a Watch is slow or late.
+func (l *loop) expectStart(at int64) {
+	if l.watches.expects(at) {
+		l.after(time.Duration(at-l.now()), nil, l.checkStarts)
+	}
 }
