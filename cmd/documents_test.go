@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -82,11 +81,11 @@ func TestEveryDocumentHasBothForms(t *testing.T) {
 			return
 		}
 		c, ok := f.Value.(*choice)
-		if !ok || !slices.Contains(c.words, "json") || cmd.Name() == "graph" {
+		if !ok || c.Set("json") != nil || cmd.Name() == "graph" {
 			return
 		}
-		if n++; !slices.Contains(c.words, "yaml") {
-			t.Errorf("%s writes %v", cmd.CommandPath(), c.words)
+		if n++; c.Set("yaml") != nil {
+			t.Errorf("%s writes no YAML", cmd.CommandPath())
 		}
 	}
 	walk(newRoot(&app{}, nil))

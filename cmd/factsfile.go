@@ -26,7 +26,7 @@ const programsKey = "programs"
 func (a *app) factsFlag(cmd *cobra.Command) {
 	cmd.Flags().Var(place{&a.factsFile}, "facts", "check for another machine: its facts are in this `file`, which mgmt facts --programs -o yaml writes there")
 	_ = cmd.MarkFlagFilename("facts", yaml.FlagExtensions("yaml")...)
-	a.before(cmd, a.readFacts)
+	a.before(cmd, func() schema.Diagnostics { return a.readFacts() })
 }
 
 // readFacts reads the facts of the machine that a verb is to check for.

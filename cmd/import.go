@@ -45,12 +45,14 @@ not enough of it for a graph that loads: standard error says what, and the graph
 has the rest.`,
 		Example: `  mgmt import file /etc/hosts /etc/resolv.conf > base.yaml
   mgmt plan base.yaml`,
-		Args:              cobra.MinimumNArgs(1),
-		ValidArgsFunction: a.completeThing,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0], args[1:]) },
+		Args: cobra.MinimumNArgs(1),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return a.completeThing(cmd, args, word)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0], args[1:]) },
 	}
 	f.log.flags(cmd)
-	a.backendFlag(cmd, &f.backend, a.backendsOf)
+	a.backendFlag(cmd, &f.backend, func(args []string) []string { return a.backendsOf(args) })
 	a.targetFlag(cmd, &f.target)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)

@@ -60,7 +60,7 @@ func (f *lspFlags) run(ctx context.Context, a *app) error {
 	a.noMachine()
 	// No signal is listened to: its default action ends the process, which has nothing to save.
 	return lsp.Serve(ctx, a.in, a.out, lsp.Options{
-		Graph: f.input.YAML, YAML: o, Kinds: a.kinds, Meta: meta, TestFile: tests, Version: version(), Format: a.formatted,
+		Graph: f.input.YAML, YAML: o, Kinds: a.kinds, Meta: meta, TestFile: tests, Version: version(), Format: func(path string, src []byte) ([]byte, error) { return a.formatted(path, src) },
 		Check: func(d *gapi.Declared) schema.Diagnostics {
 			_, ds := a.build(d)
 			return ds

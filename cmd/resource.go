@@ -66,8 +66,10 @@ nothing could be done because of how it was called.`,
   mgmt resource file /etc/motd --watch -o json
   mgmt resource user app --backend files
   mgmt resource file /etc/motd > motd; mgmt resource -f motd`,
-		ValidArgsFunction: a.completeResource,
-		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, word string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			return a.completeResource(cmd, args, word)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	f.log.flags(cmd)
 	fl := cmd.Flags()
@@ -77,7 +79,7 @@ nothing could be done because of how it was called.`,
 	fl.BoolVar(&f.watch, "watch", false, "show the thing again each time that it changes, until interrupted")
 	exclude(cmd, "watch", "noop")
 	exclude(cmd, "watch", "file")
-	a.backendFlag(cmd, &f.backend, a.backendsOf)
+	a.backendFlag(cmd, &f.backend, func(args []string) []string { return a.backendsOf(args) })
 	a.targetFlag(cmd, &f.target)
 	a.typesFlag(cmd)
 	a.machineFlags(cmd)

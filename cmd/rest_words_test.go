@@ -12,6 +12,7 @@ import (
 
 // TestFindingL4Words: the log, the status and the history say converged only where all is as wanted.
 func TestFindingL4Words(t *testing.T) {
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		state engine.State
 		more  func(*control.Status)

@@ -39,18 +39,18 @@ of OpenAPI 3.1 whose components are the kinds.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeKind,
 		RunE: func(_ *cobra.Command, args []string) error {
-			of := a.schemaOf
+			of := (*app).schemaOf
 			switch {
 			case output.word == "wire":
-				of = a.wireOf
+				of = (*app).wireOf
 			case as[0]:
-				of = a.typescriptOf
+				of = (*app).typescriptOf
 			case as[1]:
-				of = a.protobufOf
+				of = (*app).protobufOf
 			case as[2]:
-				of = a.openAPIOf
+				of = (*app).openAPIOf
 			}
-			text, err := of(args)
+			text, err := of(a, args)
 			if err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ func TestWireOfEveryKind(t *testing.T) {
 
 // TestTypesPage: the example of the page is read as it stands there.
 func TestTypesPage(t *testing.T) {
-	page, err := os.ReadFile(referenceDir + "/types.md")
+	page, err := os.ReadFile("../docs/reference/types.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // TestReloadHasEachFlagOfAGraph: a reload makes the same input of the settings as a start makes of the flags, whichever of them
@@ -24,7 +27,7 @@ func TestReloadHasEachFlagOfAGraph(t *testing.T) {
 		}
 		cmd, start := &cobra.Command{}, &inputFlags{}
 		start.flags(cmd)
-		texts, err := settings.Get(key).Parse(exampleText(t, key))
+		texts, err := settings.Get(key).Parse(example(t, key))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,10 +41,24 @@ func TestReloadHasEachFlagOfAGraph(t *testing.T) {
 	}
 }
 
+// example returns the example of a setting as its flag takes it.
+func example(t *testing.T, key string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mgmt.yaml")
+	if err := os.WriteFile(path, []byte(key+": "+settings.Get(key).Example+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, ds := settings.Read(path, gapi.Source{})
+	if len(ds) > 0 {
+		t.Fatal(ds)
+	}
+	return file.Given[key].Text()
+}
+
 // sameInput compares two inputs, apart from the words of their flags and the forms of a default.
 func sameInput(a, b *inputFlags) bool {
 	for _, in := range []*inputFlags{a, b} {
-		in.check.words, in.ordering.words, in.Stored = nil, nil, false
+		in.check, in.ordering, in.Stored = choice{word: in.check.word}, choice{word: in.ordering.word}, false
 		most, size := (*resourceCount)(&in.MaxResources), (*graphSize)(&in.MaxBytes)
 		_, _ = most.Set(most.String()), size.Set(size.String())
 	}

@@ -148,7 +148,7 @@ func (a *app) testFile(ctx context.Context, path string, cover *scenario.Coverag
 	}
 	// The kinds are those of the program and of --types. The machine is simulated for each test
 	// anew.
-	return scenario.Run(ctx, path, file, scenario.Options{Kinds: a.kinds(), YAML: yaml.Options{Source: a.source()}, Program: a.tested}, cover), nil
+	return scenario.Run(ctx, path, file, scenario.Options{Kinds: a.kinds(), YAML: yaml.Options{Source: a.source()}, Program: func(path string, in map[string]any) gapi.Frontend { return a.tested(path, in) }}, cover), nil
 }
 
 // untested is the error of a graph or a module in the place of its tests. It names the file with the tests.
