@@ -103,7 +103,7 @@ func bound(cmd *cobra.Command) map[string]*pflag.Flag {
 
 // configFlag adds the flag that names the configuration file, to all verbs.
 func (a *app) configFlag(root *cobra.Command) {
-	root.PersistentFlags().Var(place{&a.config}, "config", "the configuration `file`, which need not be there (default $MGMT_CONFIG, "+defaultConfig+")")
+	root.PersistentFlags().Var((*place)(&a.config), "config", "the configuration `file`, which need not be there (default $MGMT_CONFIG, "+defaultConfig+")")
 	_ = root.MarkPersistentFlagFilename("config", yaml.FlagExtensions("yaml")...)
 }
 

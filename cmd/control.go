@@ -22,7 +22,7 @@ type socketFlag struct{ daemon.Socket }
 
 // flag adds the flag for the socket of the daemon.
 func (f *socketFlag) flag(cmd *cobra.Command) {
-	bind(cmd, "socket", place{&f.Path})
+	bind(cmd, "socket", (*place)(&f.Path))
 	_ = cmd.MarkFlagFilename("socket", "sock")
 }
 

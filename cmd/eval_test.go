@@ -43,7 +43,7 @@ func TestEval(t *testing.T) {
 		{[]string{"1", graph, "--var", "c=y"}, exitUsage, "--var c: the graph has no variable \"c\", it has a (text), n (int)"},
 		{[]string{"1", graph, "--var", "c"}, exitUsage, "write --var NAME=VALUE"},
 	} {
-		out, code := cli(t, "", append([]string{"eval"}, c.args...)...)
+		out, code := invoke(t, "", append([]string{"eval"}, c.args...)...)
 		if code != c.code || !strings.Contains(out, c.want) || code == exitOK && out != c.want {
 			t.Errorf("mgmt eval %q: code %d, %q, want %d, %q", c.args, code, out, c.code, c.want)
 		}
@@ -63,12 +63,12 @@ func TestNameOfTheMachine(t *testing.T) {
 	}
 	for _, verb := range [][]string{{"render"}, {"graph"}, {"plan", "--all", "--prefix", dir}, {"run", "--tmp-prefix", "--converged-exit", "--socket", filepath.Join(dir, "s")}} {
 		for name, flags := range map[string][]string{"w7": {"--hostname", "w7"}, "w8": {"--config", config}} {
-			if out, _ := cli(t, "", append(append(verb, graph), flags...)...); !strings.Contains(out, "p "+name) {
+			if out, _ := invoke(t, "", append(append(verb, graph), flags...)...); !strings.Contains(out, "p "+name) {
 				t.Errorf("mgmt %s with %v:\n%s", verb, flags, out)
 			}
 		}
 	}
-	if out, code := cli(t, "", "facts", "hostname", "--config", config); code != exitOK || out != "w8\n" {
+	if out, code := invoke(t, "", "facts", "hostname", "--config", config); code != exitOK || out != "w8\n" {
 		t.Errorf("mgmt facts: code %d, %q", code, out)
 	}
 }
@@ -79,7 +79,7 @@ func TestValidateShell(t *testing.T) {
 	if err := os.WriteFile(path, []byte("resources:\n  exec:\n  - name: stamp\n    cmd: date > /tmp/stamp\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, code := cli(t, "", "validate", path)
+	out, code := invoke(t, "", "validate", path)
 	if want := path + `:4:10: warning: cmd: without a shell, ">" is an argument of the program; write shell: /bin/sh, or the word in quotes`; code != exitOK || !strings.Contains(out, want) {
 		t.Errorf("code %d, %s", code, out)
 	}

@@ -24,7 +24,7 @@ const programsKey = "programs"
 // factsFlag adds the flag that names the facts of another machine. It comes after machineFlags, so that these
 // choose the backends of that machine.
 func (a *app) factsFlag(cmd *cobra.Command) {
-	cmd.Flags().Var(place{&a.factsFile}, "facts", "check for another machine: its facts are in this `file`, which mgmt facts --programs -o yaml writes there")
+	cmd.Flags().Var((*place)(&a.factsFile), "facts", "check for another machine: its facts are in this `file`, which mgmt facts --programs -o yaml writes there")
 	_ = cmd.MarkFlagFilename("facts", yaml.FlagExtensions("yaml")...)
 	a.before(cmd, func() schema.Diagnostics { return a.readFacts() })
 }

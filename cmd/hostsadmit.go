@@ -67,7 +67,7 @@ as they are, and admit names them. It may be repeated. Start mgmt on a new host 
 	// Only the operator's own access to the store may read and write all objects.
 	_ = cmd.MarkFlagRequired("world")
 	a.guardFlag(cmd)
-	bind(cmd, "identity", place{&f.identity})
+	bind(cmd, "identity", (*place)(&f.identity))
 	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "say what would be encrypted again, and write nothing")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "take the keys that the hosts have told, without a question")
 	f.signFlags(cmd, "a")

@@ -76,8 +76,8 @@ func (f *idlFlags) flags(cmd *cobra.Command) {
 func (f *idlFlags) outFlags(cmd *cobra.Command) {
 	f.flags(cmd)
 	fl := cmd.Flags()
-	fl.Var(place{&f.pack}, "out-pack", "the `folder` of the pack in TypeScript")
-	fl.Var(place{&f.provider}, "out-provider", "the `folder` of the stubs and the schema of the provider in Go")
+	fl.Var((*place)(&f.pack), "out-pack", "the `folder` of the pack in TypeScript")
+	fl.Var((*place)(&f.provider), "out-provider", "the `folder` of the stubs and the schema of the provider in Go")
 	fl.StringArrayVar(&f.out, "out", nil, "another output as `TARGET=FOLDER`; targets are "+strings.Join(generate.Names(), ", "))
 	fl.StringVar(&f.version, "package-version", "0.0.0", "the `version` of the package, in the schema of the provider")
 	_ = cmd.MarkFlagDirname("out-pack")

@@ -80,14 +80,14 @@ func (s *graphSize) Set(text string) error {
 // flags adds the flags that name a graph. Two sources exclude each other, and the error
 // says how to combine them.
 func (i *inputFlags) flags(cmd *cobra.Command) {
-	bind(cmd, "graph", source{place{&i.YAML}, "name a folder with both, or a graph that includes the other"})
+	bind(cmd, "graph", once(&i.YAML, "name a folder with both, or a graph that includes the other"))
 	_ = cmd.MarkFlagFilename("yaml", yaml.FlagExtensions("yaml")...)
-	bind(cmd, "puppet_catalog", source{place{&i.Catalog}, "a graph is made of one"})
+	bind(cmd, "puppet_catalog", once(&i.Catalog, "a graph is made of one"))
 	_ = cmd.MarkFlagFilename("puppet-catalog", yaml.FlagExtensions("puppet-catalog")...)
 	i.programFlags(cmd)
-	bind(cmd, "identity", place{&i.Identity})
+	bind(cmd, "identity", (*place)(&i.Identity))
 	_ = cmd.MarkFlagFilename("identity")
-	bind(cmd, "ts", source{place{&i.TS}, "a graph is made by one program; that can import the other"})
+	bind(cmd, "ts", once(&i.TS, "a graph is made by one program; that can import the other"))
 	_ = cmd.MarkFlagFilename("ts", yaml.FlagExtensions("ts")...)
 	bind(cmd, "tags", &i.Tags)
 	bind(cmd, "lenient", &i.Lenient)
@@ -106,7 +106,7 @@ func (i *inputFlags) programFlags(cmd *cobra.Command) {
 	bind(cmd, "vars", &i.VarFiles)
 	_ = cmd.MarkFlagFilename("vars", yaml.FlagExtensions("yaml")...)
 	bind(cmd, "ts_check", &i.check)
-	bind(cmd, "tsc", place{&i.Compiler})
+	bind(cmd, "tsc", (*place)(&i.Compiler))
 	_ = cmd.MarkFlagFilename("tsc")
 }
 

@@ -34,18 +34,18 @@ func (a *app) needKinds(cmd *cobra.Command) {
 
 // typesFlag adds the flags that name the folders of types, of providers and of targets.
 func (a *app) typesFlag(cmd *cobra.Command) {
-	bind(cmd, "types", source{place{&a.folders.Types}, "put all types into one folder"})
+	bind(cmd, "types", once(&a.folders.Types, "put all types into one folder"))
 	_ = cmd.MarkFlagDirname("types")
-	bind(cmd, "targets", source{place{&a.folders.Targets}, "put all targets into one folder"})
+	bind(cmd, "targets", once(&a.folders.Targets, "put all targets into one folder"))
 	_ = cmd.MarkFlagDirname("targets")
-	bind(cmd, "plugins", source{place{&a.folders.Plugins}, "put all descriptors of providers into one folder"})
+	bind(cmd, "plugins", once(&a.folders.Plugins, "put all descriptors of providers into one folder"))
 	_ = cmd.MarkFlagDirname("plugins")
 	a.needKinds(cmd)
 }
 
 // modelsFlag adds the flag that names the folder of models.
 func modelsFlag(cmd *cobra.Command, folder *string) {
-	bind(cmd, "models", source{place{folder}, "put all models into one folder"})
+	bind(cmd, "models", once(folder, "put all models into one folder"))
 	_ = cmd.MarkFlagDirname("models")
 }
 

@@ -23,7 +23,7 @@ import (
 // before its arguments are completed.
 func (a *app) machineFlags(cmd *cobra.Command) {
 	factFlags(cmd, &a.folders.Roles, &a.folders.Hostname)
-	bind(cmd, "backends", place{&a.folders.Backends})
+	bind(cmd, "backends", (*place)(&a.folders.Backends))
 	_ = cmd.MarkFlagDirname("backends")
 	a.needKinds(cmd)
 }

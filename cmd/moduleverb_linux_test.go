@@ -34,7 +34,7 @@ func TestModulesOneAtATime(t *testing.T) {
 	sum := fmt.Sprintf("%x", sha256.Sum256(b.Bytes()))
 	run := func(code int, want string, args ...string) {
 		t.Helper()
-		if out, got := cli(t, "", append([]string{"module"}, args...)...); got != code || !strings.Contains(out, want) {
+		if out, got := invoke(t, "", append([]string{"module"}, args...)...); got != code || !strings.Contains(out, want) {
 			t.Errorf("%v: code %d, want %d and %q in %s", args, got, code, want, out)
 		}
 	}

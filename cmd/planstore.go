@@ -103,7 +103,7 @@ const patience = 5 * time.Second
 func (f *planStore) local(ctx context.Context, s state.Place, scheme, rest, dir string) (engine.World, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	daemon := &controlstore.Client{HTTP: (&remote{state: stateFlags{s}, socket: f.socket}).client().Transport()}
+	daemon := &controlstore.Client{HTTP: (&remote{state: stateFlags{Place: s}, socket: f.socket}).client().Transport()}
 	_, err := daemon.List(ctx, hosts.Prefix, engine.ListOptions{Limit: 1})
 	none, absent := errors.AsType[*control.NoDaemonError](err)
 	switch {

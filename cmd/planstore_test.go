@@ -100,7 +100,7 @@ func TestFindingQ2NoRights(t *testing.T) {
 	}
 	nstest.AsUser(t, func() {
 		var said bytes.Buffer
-		f := &planStore{world: store.Config{Place: "bolt:" + file, Lease: store.DefaultLease}, socket: socketFlag{daemon.Socket{Path: filepath.Join(dir, "no.sock")}}}
+		f := &planStore{world: store.Config{Place: "bolt:" + file, Lease: store.DefaultLease}, socket: socketFlag{Socket: daemon.Socket{Path: filepath.Join(dir, "no.sock")}}}
 		w, closing, err := f.open(t.Context(), state.Place{}, dir, "web1", slog.New(slog.NewTextHandler(&said, nil)))
 		if err != nil {
 			t.Error(err)

@@ -90,8 +90,8 @@ func TestWhatIsShown(t *testing.T) {
 		{"end", func(p *presenter) {
 			p.began = time.Now().Add(-time.Hour)
 			p.ended(nil, mgmt.Report{})
-			p.ended(signalError{syscall.SIGTERM}, mgmt.Report{Converged: true, Counts: counts(engine.StateOK, 3)})
-			p.ended(signalError{syscall.SIGINT}, mgmt.Report{Counts: counts(engine.StateFailed, 3)})
+			p.ended(signalError{Signal: syscall.SIGTERM}, mgmt.Report{Converged: true, Counts: counts(engine.StateOK, 3)})
+			p.ended(signalError{Signal: syscall.SIGINT}, mgmt.Report{Counts: counts(engine.StateFailed, 3)})
 		}, "INFO terminated: ended after 1h0m0s, converged: 3 ok\nWARN interrupt: ended after 1h0m0s, not converged: 3 failed\n"},
 		{"reload", func(p *presenter) { p.reloading() }, "INFO hangup: reading the graph again\n"},
 		{"pauses", func(p *presenter) {

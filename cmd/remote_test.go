@@ -185,7 +185,7 @@ func TestWhen(t *testing.T) {
 // wait for ever, nor when the answer is another one.
 func TestWaits(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
-	f := &statusFlags{remote: remote{socket: socketFlag{daemon.Socket{Path: path}}}, wait: "converged", timeout: seconds(120 * time.Millisecond)}
+	f := &statusFlags{remote: remote{socket: socketFlag{Socket: daemon.Socket{Path: path}}}, wait: "converged", timeout: seconds(120 * time.Millisecond)}
 	var out bytes.Buffer
 	err := f.run(t.Context(), &app{out: &out})
 	if _, ok := errors.AsType[*control.NoDaemonError](err); !ok || !strings.Contains(err.Error(), "start one with: mgmt run FILE") {

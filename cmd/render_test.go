@@ -44,7 +44,7 @@ func TestRender(t *testing.T) {
 		{[]string{"--puppet-catalog", dir + "/c.json"}, exitOK, "    content: $${{ a }}\n"},
 		{[]string{dir + "/none.yaml"}, exitUsage, "none.yaml"},
 	} {
-		out, code := cli(t, "", append([]string{"render"}, c.args...)...)
+		out, code := invoke(t, "", append([]string{"render"}, c.args...)...)
 		if code != c.code || !strings.Contains(out, c.want) {
 			t.Errorf("mgmt render %q: code %d, %q, want %d, %q", c.args, code, out, c.code, c.want)
 		}
@@ -62,7 +62,7 @@ func TestExplainReceived(t *testing.T) {
 		"file[/b].content": "file[/b].content is known when the graph runs: exec[e].stdout sends it\nfrom " + dir + "/g.yaml:5:23\n",
 		"file[/c].content": "file[/c].content is not given",
 	} {
-		out, code := cli(t, "", "render", dir+"/g.yaml", "--explain", key)
+		out, code := invoke(t, "", "render", dir+"/g.yaml", "--explain", key)
 		if code != exitOK || !strings.HasPrefix(out, want) {
 			t.Errorf("%s: code %d, %q, want %q", key, code, out, want)
 		}
@@ -96,7 +96,7 @@ func TestDataExplain(t *testing.T) {
 		{[]string{"port.x"}, exitUsage, "the data of the graph have no key \"port.x\""},
 		{[]string{"prot"}, exitUsage, "the data of the graph have no key \"prot\" (did you mean \"port\"?)"},
 	} {
-		out, code := cli(t, "", append(append([]string{"data", "explain"}, c.args...), args...)...)
+		out, code := invoke(t, "", append(append([]string{"data", "explain"}, c.args...), args...)...)
 		if out = strings.ReplaceAll(out, dir+"/", in); code != c.code || !strings.Contains(out, c.want) {
 			t.Errorf("mgmt data explain %q: code %d\n%s\nwant %d\n%s", c.args, code, out, c.code, c.want)
 		}

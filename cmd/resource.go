@@ -74,7 +74,7 @@ nothing could be done because of how it was called.`,
 	f.log.flags(cmd)
 	fl := cmd.Flags()
 	forms(cmd, &f.output, "how to write the output", "text")
-	fl.VarP(place{&f.file}, "file", "f", "set the values of the text in this `file`, or - for standard input")
+	fl.VarP((*place)(&f.file), "file", "f", "set the values of the text in this `file`, or - for standard input")
 	fl.BoolVar(&f.noop, "noop", false, "alter nothing, only say what would be changed")
 	fl.BoolVar(&f.watch, "watch", false, "show the thing again each time that it changes, until interrupted")
 	exclude(cmd, "watch", "noop")

@@ -451,7 +451,7 @@ func TestResourceWatch(t *testing.T) {
 		c.mu.Unlock()
 		c.news <- struct{}{}
 	}
-	cancel(signalError{os.Interrupt})
+	cancel(signalError{Signal: os.Interrupt})
 	if code := <-done; code != 0 {
 		t.Errorf("code %d", code)
 	}
@@ -501,7 +501,7 @@ func TestLookingEnds(t *testing.T) {
 		want int
 	}{
 		{0, nil, 0}, {exitChange, nil, 2}, {exitFailed, nil, 4}, {exitChange | exitFailed, nil, 6}, {exitUsage, nil, 1}, {exitUsage | exitFailed, nil, 1},
-		{exitChange, signalError{os.Interrupt}, 6},
+		{exitChange, signalError{Signal: os.Interrupt}, 6},
 	} {
 		err := (&looking{code: c.code}).end(c.err)
 		got := 0

@@ -39,7 +39,7 @@ func terminalPair(t *testing.T) (terminal, reader *os.File) {
 // TestEvalOnATerminal: a text of a hostile file alters no terminal; a file or a pipe gets it as it is.
 func TestEvalOnATerminal(t *testing.T) {
 	const expression, raw, shown = `'a\u001b[31mb'`, "a\x1b[31mb\n", `a\x1b[31mb`
-	if out, code := cli(t, "", "eval", expression); code != exitOK || out != raw {
+	if out, code := invoke(t, "", "eval", expression); code != exitOK || out != raw {
 		t.Errorf("a pipe gets %q, code %d", out, code)
 	}
 	terminal, reader := terminalPair(t)
@@ -102,7 +102,7 @@ resources:
 			}
 		}
 	}
-	if out, code := cli(t, "", "fmt", plain); code != exitOK || !strings.Contains(out, `"g\u202E"`) {
+	if out, code := invoke(t, "", "fmt", plain); code != exitOK || !strings.Contains(out, `"g\u202E"`) {
 		t.Errorf("an escape is formatted as %q, code %d", out, code)
 	}
 }

@@ -126,7 +126,7 @@ with a slash between them: db/password.`,
 			return err
 		},
 	}
-	bind(cmd, "identity", place{&identity})
+	bind(cmd, "identity", (*place)(&identity))
 	return cmd
 }
 

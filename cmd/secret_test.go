@@ -55,7 +55,7 @@ func TestSecretVerbs(t *testing.T) {
 		{[]string{"test", "g_test.yaml"}, exitFailed, "ok    g_test.yaml: a\nFAIL  g_test.yaml: b\n"},
 		{[]string{"test", "g_test.yaml"}, exitFailed, `the test has no secret "db/password"`},
 	} {
-		out, code := cli(t, "", c.args...)
+		out, code := invoke(t, "", c.args...)
 		if code != c.code || !strings.Contains(out, c.want) || c.args[1] != "decrypt" && strings.Contains(out, "hunter") {
 			t.Errorf("mgmt %s: code %d, %s", strings.Join(c.args, " "), code, out)
 		}

@@ -144,7 +144,7 @@ Nothing is written if a value of any file can't be read.`,
 			return errors.Join(errs...)
 		},
 	}
-	bind(cmd, "identity", place{&identity})
+	bind(cmd, "identity", (*place)(&identity))
 	a.guardFlag(cmd) // a writer of the list of recipients gets the values
 	return cmd
 }
@@ -244,7 +244,7 @@ on a disk. Have the editor keep its own copies, such as swap files, in the same 
 			return v.replace(a, text)
 		},
 	}
-	bind(cmd, "identity", place{&identity})
+	bind(cmd, "identity", (*place)(&identity))
 	a.guardFlag(cmd)
 	cmd.Flags().StringArrayVar(&to, "to", nil, "of a new file: a `recipient` of age, such as age1...; may be repeated")
 	return cmd

@@ -81,7 +81,7 @@ func (k *keyring) editor(script string) {
 // runs calls the program, and fails the test where code or output is another one.
 func (k *keyring) runs(code int, want string, args ...string) string {
 	k.t.Helper()
-	out, got := cli(k.t, "", args...)
+	out, got := invoke(k.t, "", args...)
 	if got != code || !strings.Contains(out, want) {
 		k.t.Errorf("mgmt %s: code %d, want %d and %q in %s", strings.Join(args, " "), got, code, want, out)
 	}

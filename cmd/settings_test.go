@@ -76,7 +76,7 @@ func exampleText(t *testing.T, key string) string {
 }
 
 // cli runs the program with a configuration, and without variables of the surroundings.
-func cli(t *testing.T, conf string, args ...string) (out string, code int) {
+func invoke(t *testing.T, conf string, args ...string) (out string, code int) {
 	t.Helper()
 	for _, s := range settings.Settings {
 		t.Setenv(s.EnvName(), "")
@@ -111,7 +111,7 @@ func TestFindingD6Groups(t *testing.T) {
 		{"config noop --noop", []string{"noop all --noop"}},
 		{"config graph --yaml x", []string{"graph x --yaml"}},
 	} {
-		out, code := cli(t, conf, strings.Fields(c.args)...)
+		out, code := invoke(t, conf, strings.Fields(c.args)...)
 		lines := strings.Split(strings.TrimSpace(out), "\n")[1:]
 		for i, line := range lines {
 			lines[i] = strings.Join(strings.Fields(line), " ")
@@ -151,11 +151,11 @@ func TestFindingD6BadInput(t *testing.T) {
 		"x: " + strings.Repeat("[", 200_000): "FILE:",
 	} {
 		for _, verb := range []string{"status", "config", "plan", "validate"} {
-			if out, code := cli(t, conf, verb); code != exitUsage || !strings.Contains(out, want) {
+			if out, code := invoke(t, conf, verb); code != exitUsage || !strings.Contains(out, want) {
 				t.Errorf("mgmt %s with %.40q: code %d, %.300s", verb, conf, code, out)
 			}
 		}
-		if out, code := cli(t, conf, "version"); code != exitOK {
+		if out, code := invoke(t, conf, "version"); code != exitOK {
 			t.Errorf("mgmt version with %.40q: %s", conf, out)
 		}
 	}
@@ -164,7 +164,7 @@ func TestFindingD6BadInput(t *testing.T) {
 // TestFindingD6Empty: what sets nothing is no error.
 func TestFindingD6Empty(t *testing.T) {
 	for _, conf := range []string{"", "\n", "# nothing\n", "---\n", "{}\n", "null\n"} {
-		if out, code := cli(t, conf, "config", "--check"); code != exitOK || out != "ok: FILE, 0 settings\n" {
+		if out, code := invoke(t, conf, "config", "--check"); code != exitOK || out != "ok: FILE, 0 settings\n" {
 			t.Errorf("%q: code %d, %s", conf, code, out)
 		}
 	}
@@ -202,12 +202,12 @@ func TestOldNamesOfSettings(t *testing.T) {
 		{"fight: 5/10m\n", "", " --flapping off", "flapping off --flapping", "fight is called flapping now"},
 	} {
 		t.Setenv("MGMT_FIGHT", c.env)
-		out, code := cli(t, c.conf, strings.Fields("config flapping"+c.args)...)
+		out, code := invoke(t, c.conf, strings.Fields("config flapping"+c.args)...)
 		if lines := strings.Join(strings.Fields(out), " "); code != exitOK || !strings.Contains(lines, c.shown) || !strings.Contains(out, c.warned) {
 			t.Errorf("%q, %q, %q: code %d, %s", c.conf, c.env, c.args, code, out)
 		}
 	}
-	if out, code := cli(t, "", "config", "--help"); code != exitOK || strings.Contains(out, "--fight") {
+	if out, code := invoke(t, "", "config", "--help"); code != exitOK || strings.Contains(out, "--fight") {
 		t.Errorf("code %d, the help shows an old name", code)
 	}
 }

@@ -182,7 +182,7 @@ func (l *listening) take(sig os.Signal) {
 		if sig != syscall.SIGPIPE { // who has read enough of an answer needs no word
 			l.tell(sig, "stopping; once more to stop waiting")
 		}
-		l.cancel(signalError{sig})
+		l.cancel(signalError{Signal: sig})
 	case 2:
 		l.tell(sig, "not waiting any longer; once more to exit at once")
 		l.abandoning.Go(l.abandon)

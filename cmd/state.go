@@ -18,5 +18,5 @@ func (s *stateFlags) flags(cmd *cobra.Command) {
 
 // prefixFlag adds --prefix alone, for verbs that only look for a daemon.
 func (s *stateFlags) prefixFlag(cmd *cobra.Command) {
-	bind(cmd, "prefix", place{&s.Prefix})
+	bind(cmd, "prefix", (*place)(&s.Prefix))
 }

@@ -29,7 +29,7 @@ func TestTestingPage(t *testing.T) {
 			}
 		case m[1] == "text" && strings.HasPrefix(first, "$ mgmt test "):
 			n++
-			out, code := cli(t, "", strings.Fields(first)[2:]...)
+			out, code := invoke(t, "", strings.Fields(first)[2:]...)
 			if got := out + fmt.Sprintf("exit code %d\n", code); got != rest {
 				t.Errorf("%s\n%s\nthe page says:\n%s", first, got, rest)
 			}
@@ -59,7 +59,7 @@ func TestTestOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	out, code := cli(t, "", "test", "b_test.yaml", "sub", "-o", "json", "--junit", "out.xml")
+	out, code := invoke(t, "", "test", "b_test.yaml", "sub", "-o", "json", "--junit", "out.xml")
 	var got struct {
 		Tests []struct {
 			OK       bool
@@ -85,7 +85,7 @@ func TestTestOutput(t *testing.T) {
 		{"gone", exitUsage, "no such file"},
 		{"lost", exitFailed, "gone.yaml: no such file"},
 	} {
-		if out, code := cli(t, "", "test", c.arg); code != c.code || !strings.Contains(out, c.want) {
+		if out, code := invoke(t, "", "test", c.arg); code != c.code || !strings.Contains(out, c.want) {
 			t.Errorf("mgmt test %s: code %d, %s", c.arg, code, out)
 		}
 	}
@@ -99,7 +99,7 @@ func TestFolderWithoutTests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, code := cli(t, "", "validate", dir); code != exitOK || !strings.Contains(out, "ok: 1 resource") {
+	if out, code := invoke(t, "", "validate", dir); code != exitOK || !strings.Contains(out, "ok: 1 resource") {
 		t.Errorf("code %d, %s", code, out)
 	}
 }

@@ -45,7 +45,7 @@ func TestMistakenFiles(t *testing.T) {
 		{"validate bad", exitUsage, "bad/module.yaml:3:36: module.inputs has no \"m\"\nmgmt: 1 error\n"},
 		{"validate broken --format json", exitUsage, `\"number\" is no type of a variable`},
 	} {
-		out, code := cli(t, "", strings.Fields(c.args)...)
+		out, code := invoke(t, "", strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(out, c.want) || strings.HasSuffix(c.want, "\n") && out != c.want {
 			t.Errorf("mgmt %s: code %d, want %d\n%swant:\n%s", c.args, code, c.code, out, c.want)
 		}

@@ -23,11 +23,11 @@ func (f *worldFlags) flags(cmd *cobra.Command) {
 
 // accessFlags adds the flags that say who a daemon is for a store in etcd.
 func accessFlags(cmd *cobra.Command, a *store.Access) {
-	bind(cmd, "cert", place{&a.Cert})
-	bind(cmd, "key", place{&a.Key})
-	bind(cmd, "ca", place{&a.CA})
+	bind(cmd, "cert", (*place)(&a.Cert))
+	bind(cmd, "key", (*place)(&a.Key))
+	bind(cmd, "ca", (*place)(&a.CA))
 	bind(cmd, "user", &a.User)
-	bind(cmd, "password_file", place{&a.PasswordFile})
+	bind(cmd, "password_file", (*place)(&a.PasswordFile))
 }
 
 // checkLease checks the value of the setting lease.
