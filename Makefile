@@ -18,7 +18,7 @@
 GO      ?= go
 VERSION = $(or $(shell packaging/version),$(error the file VERSION gives no version))
 FLAGS  := $(shell grep -v '^\#' packaging/buildflags)
-LDFLAGS = -s -w -X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)
+LDFLAGS = -s -w -X github.com/reactivegraph/mgmt/cmd/internal/cli.buildVersion=$(VERSION)
 
 # Puppet, with the types that its sample manifests use.
 PUPPET := puppet $(addprefix puppet-module-puppetlabs-,cron-core host-core mount-core)
@@ -44,7 +44,7 @@ typescript:
 
 # Without the flags of a release, so that the tests use again what was compiled.
 run:
-	CGO_ENABLED=0 $(GO) build -ldflags '-X github.com/reactivegraph/mgmt/cmd.buildVersion=$(VERSION)' -o bin/mgmt ./cmd/mgmt
+	CGO_ENABLED=0 $(GO) build -ldflags '-X github.com/reactivegraph/mgmt/cmd/internal/cli.buildVersion=$(VERSION)' -o bin/mgmt ./cmd/mgmt
 	@.ci/demo bin/mgmt
 
 quick:

@@ -26,6 +26,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/cmd/api"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/daemon/store"
@@ -192,7 +195,7 @@ func TestAskAnotherServer(t *testing.T) {
 	}
 	run := func(a store.Access, args ...string) (string, error) {
 		var out bytes.Buffer
-		cmd := newAPI(&app{out: &out, err: io.Discard})
+		cmd := api.New(&cli.App{Out: &out, Err: io.Discard})
 		cmd.SetArgs(append(args, "--server", addr, "--cert", a.Cert, "--key", a.Key, "--ca", a.CA))
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		err := cmd.ExecuteContext(t.Context())
@@ -229,7 +232,7 @@ func TestAskAnotherServer(t *testing.T) {
 			t.Errorf("%v: %s, %v; want %s", c.verb, out, err, want)
 		}
 	}
-	if _, err := (&direct{server: "web1", access: deployer}).serverTransport(); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
+	if _, err := (&remote.Direct{Server: "web1", Access: deployer}).ServerTransport(); err == nil || !strings.Contains(err.Error(), "HOST:PORT") {
 		t.Errorf("an address without a port: %v", err)
 	}
 }
@@ -261,7 +264,7 @@ func TestHostsOfAnotherServer(t *testing.T) {
 		t.Errorf("%s%s, %v; the machine itself says %s", got, said, err, want)
 	}
 	var out bytes.Buffer
-	if code := (&app{out: &out, err: &out}).main(t.Context(), []string{"hosts", "--server", addr}); code != exitUsage || !strings.Contains(out.String(), "give --cert") {
+	if code := execute(t.Context(), (&cli.App{Out: &out, Err: &out}), []string{"hosts", "--server", addr}); code != cli.ExitUsage || !strings.Contains(out.String(), "give --cert") {
 		t.Errorf("without a certificate: code %d, %s", code, out.String())
 	}
 }
@@ -271,7 +274,7 @@ func hostsOfServer(t *testing.T, s *signer, addr string, args ...string) (out, s
 	t.Helper()
 	cert, key := s.sign(t, "reader")
 	var o, e strings.Builder
-	code = (&app{out: &o, err: &e}).main(t.Context(), append([]string{"hosts", "--server", addr, "--ca", filepath.Join(s.dir, "ca.pem"), "--cert", cert, "--key", key}, args...))
+	code = execute(t.Context(), (&cli.App{Out: &o, Err: &e}), append([]string{"hosts", "--server", addr, "--ca", filepath.Join(s.dir, "ca.pem"), "--cert", cert, "--key", key}, args...))
 	return o.String(), e.String(), code
 }
 
@@ -300,7 +303,7 @@ func TestFindingQ13Server(t *testing.T) {
 		said    string
 		code    int
 	}{
-		"all":   {nil, `^HOST .*\nweb/1 +gone for \d.*\nweb2 +gone, and was never there .*\nweb3 +working .*\n$`, "", exitFailed},
+		"all":   {nil, `^HOST .*\nweb/1 +gone for \d.*\nweb2 +gone, and was never there .*\nweb3 +working .*\n$`, "", cli.ExitFailed},
 		"older": {[]string{kinds.AdmittedTable, kinds.SeenTable}, `^HOST .*\nweb3 +working .*\n$`, "hosts that are gone are missing here", 0},
 		"half":  {[]string{kinds.SeenTable}, `^HOST .*\nweb3 +working .*\n$`, "hosts that are gone are missing here", 0},
 	} {
@@ -391,12 +394,12 @@ func TestFindingH8WritersFollowAccept(t *testing.T) {
 	theirs, theirKey := s.sign(t, "web1")
 	graph, dir := graphFile(t, "resources: {noop: [{name: n}]}")
 	log := &sink{came: make(chan struct{}, 1)}
-	a := &app{out: io.Discard, err: log}
+	a := &cli.App{Out: io.Discard, Err: log}
 	ctx, cancel := context.WithCancel(t.Context())
 	socket := filepath.Join(dir, "s")
 	ended := make(chan int, 1)
 	go func() {
-		ended <- a.main(ctx, []string{
+		ended <- execute(ctx, a, []string{
 			"run", graph, "--prefix", filepath.Join(dir, "state"), "--socket", socket, "--api-listen", "127.0.0.1:0", "--api-cert", cert, "--api-key", key,
 			"--api-ca", ca, "--api-writers", "web1", "--accept", "print,file=" + dir + "/in/", "--color", "never",
 		})
@@ -409,7 +412,7 @@ func TestFindingH8WritersFollowAccept(t *testing.T) {
 	_, addr, _ := strings.Cut(all[strings.Index(all, "objects are served"):], "127.0.0.1:")
 	addr = "127.0.0.1:" + strings.FieldsFunc(addr, func(r rune) bool { return r < '0' || r > '9' })[0]
 	run := func(args ...string) error {
-		cmd := newAPI(&app{out: io.Discard, err: io.Discard})
+		cmd := api.New(&cli.App{Out: io.Discard, Err: io.Discard})
 		cmd.SetArgs(args)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		return cmd.ExecuteContext(t.Context())

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -105,8 +107,8 @@ func groups(t *testing.T) *virtual.Catalog {
 func askGroups(t *testing.T, stdin string, args ...string) (out, errs string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
-	a := &app{in: strings.NewReader(stdin), out: &o, err: &e, folders: kinds.Options{Catalog: groups(t)}}
-	code = a.main(t.Context(), args)
+	a := &cli.App{In: strings.NewReader(stdin), Out: &o, Err: &e, Folders: kinds.Options{Catalog: groups(t)}}
+	code = execute(t.Context(), a, args)
 	return o.String(), e.String(), code
 }
 
@@ -121,32 +123,32 @@ func TestCallVerb(t *testing.T) {
 	}{
 		{"a record", []string{"group.info", "wheel"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
 		{"by name", []string{"group.info", "name=wheel"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
-		{"not there", []string{"group.info", "gone"}, exitFailed, "", "group.info: it is not there"},
+		{"not there", []string{"group.info", "gone"}, cli.ExitFailed, "", "group.info: it is not there"},
 		{"nothing to say", []string{"group.add", "x"}, 0, "", ""},
-		{"it failed", []string{"group.add", "fail"}, exitFailed, "", "group.add: the disk is full"},
-		{"it crashed", []string{"group.add", "crash"}, exitFailed, "", "ended with code 3: oops"},
-		{"a wrong result", []string{"group.getent"}, exitFailed, "", "[0].gid: it is not there"},
+		{"it failed", []string{"group.add", "fail"}, cli.ExitFailed, "", "group.add: the disk is full"},
+		{"it crashed", []string{"group.add", "crash"}, cli.ExitFailed, "", "ended with code 3: oops"},
+		{"a wrong result", []string{"group.getent"}, cli.ExitFailed, "", "[0].gid: it is not there"},
 		{"a wrong result that may pass", []string{"group.getent", "--lax"}, 0, "-\n  name: wheel\n", "does not allow"},
-		{"an argument that it lacks", []string{"group.add", "x", "gid=5"}, exitUsage, "", "the backend echo has no gid"},
-		{"an unknown argument", []string{"group.add", "x", "gidd=5"}, exitUsage, "", "did you mean gid?"},
-		{"a wrong argument", []string{"group.add", "x", "gid=five"}, exitUsage, "", "gid: the value must be a whole number"},
-		{"no argument", []string{"group.add"}, exitUsage, "", "name is required"},
-		{"twice", []string{"group.add", "name=a", "name=b"}, exitUsage, "", "name is given twice"},
+		{"an argument that it lacks", []string{"group.add", "x", "gid=5"}, cli.ExitUsage, "", "the backend echo has no gid"},
+		{"an unknown argument", []string{"group.add", "x", "gidd=5"}, cli.ExitUsage, "", "did you mean gid?"},
+		{"a wrong argument", []string{"group.add", "x", "gid=five"}, cli.ExitUsage, "", "gid: the value must be a whole number"},
+		{"no argument", []string{"group.add"}, cli.ExitUsage, "", "name is required"},
+		{"twice", []string{"group.add", "name=a", "name=b"}, cli.ExitUsage, "", "name is given twice"},
 		{"its own argument", []string{"group.info", "wheel", "extra.colour=blue"}, 0, "gid: 10\nmembers:\n  - a\n  - b\nname: wheel\n", ""},
-		{"a mismatch", []string{"group.adduser", "wheel", "jo"}, exitFailed, "", "it requires group"},
-		{"a function that it lacks", []string{"group.delete", "wheel"}, exitFailed, "", "group.delete is not implemented by the backend echo"},
+		{"a mismatch", []string{"group.adduser", "wheel", "jo"}, cli.ExitFailed, "", "it requires group"},
+		{"a function that it lacks", []string{"group.delete", "wheel"}, cli.ExitFailed, "", "group.delete is not implemented by the backend echo"},
 		{"a function of its own", []string{"group.shout", "word=hey"}, 0, "word: hey\n", "deprecated"},
 		{"deprecated, quietly", []string{"group.shout", "word=hey", "--quiet"}, 0, "word: hey\n", "deprecated"},
-		{"an unknown function", []string{"group.inf", "x"}, exitUsage, "", "did you mean group.info?"},
-		{"an unknown module", []string{"grup.info", "x"}, exitUsage, "", `did you mean "group"?`},
-		{"no function", []string{"group"}, exitUsage, "", "write MODULE.FUNCTION"},
-		{"no JSON", []string{"group.add", "name:={"}, exitUsage, "", "it is no JSON"},
+		{"an unknown function", []string{"group.inf", "x"}, cli.ExitUsage, "", "did you mean group.info?"},
+		{"an unknown module", []string{"grup.info", "x"}, cli.ExitUsage, "", `did you mean "group"?`},
+		{"no function", []string{"group"}, cli.ExitUsage, "", "write MODULE.FUNCTION"},
+		{"no JSON", []string{"group.add", "name:={"}, cli.ExitUsage, "", "it is no JSON"},
 		{"numbers by place", []string{"group.sum", "1", "2", "3"}, 0, "6\n", ""},
-		{"a text for a number", []string{"group.sum", "1", "two"}, exitUsage, "", "whole number"},
-		{"a result of another type", []string{"group.sum"}, exitFailed, "", "does not allow"},
-		{"a secret in an argument", []string{"group.add", "x", "pass=hunter2"}, exitUsage, "", "PARAMETER@FILE"},
-		{"a secret in JSON", []string{"group.add", "x", `pass:="hunter2"`}, exitUsage, "", "PARAMETER@FILE"},
-		{"an unknown backend", []string{"group.add", "x", "--backend", "other"}, exitUsage, "", "there is no backend other of group, only echo"},
+		{"a text for a number", []string{"group.sum", "1", "two"}, cli.ExitUsage, "", "whole number"},
+		{"a result of another type", []string{"group.sum"}, cli.ExitFailed, "", "does not allow"},
+		{"a secret in an argument", []string{"group.add", "x", "pass=hunter2"}, cli.ExitUsage, "", "PARAMETER@FILE"},
+		{"a secret in JSON", []string{"group.add", "x", `pass:="hunter2"`}, cli.ExitUsage, "", "PARAMETER@FILE"},
+		{"an unknown backend", []string{"group.add", "x", "--backend", "other"}, cli.ExitUsage, "", "there is no backend other of group, only echo"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := []string{"call", "--backends", dir, "--backend", "echo"}
@@ -205,11 +207,11 @@ func TestCallFile(t *testing.T) {
 	dir := programs(t, say)
 	for stdin, want := range map[string]string{"hunter2\n": "gid: what is in the file is not a whole number", "-1": "gid: what is in the file is not", "5": "the backend echo has no gid"} {
 		out, errs, code := askGroups(t, stdin, "call", "--backends", dir, "--backend", "echo", "group.add", "x", "gid@-")
-		if code != exitUsage || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "hunter2") {
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, want) || strings.Contains(errs, "hunter2") {
 			t.Errorf("%q: code %d, %s", stdin, code, errs)
 		}
 	}
-	if _, errs, code := askGroups(t, "", "call", "--backends", dir, "--backend", "echo", "group.add", "name@"+dir+"/none"); code != exitUsage || !strings.Contains(errs, "name: "+dir+"/none: no such file") {
+	if _, errs, code := askGroups(t, "", "call", "--backends", dir, "--backend", "echo", "group.add", "name@"+dir+"/none"); code != cli.ExitUsage || !strings.Contains(errs, "name: "+dir+"/none: no such file") {
 		t.Errorf("code %d, %s", code, errs)
 	}
 }
@@ -226,15 +228,15 @@ func TestInterfaceVerbs(t *testing.T) {
 		{"show", []string{"show", "group"}, 0, []string{"adduser(name, username)", "Put a user into a group."}},
 		{"show one", []string{"show", "group.adduser"}, 0, []string{"adduser(name, username)", "    username: The name of the user. (text)"}},
 		{"show a result", []string{"show", "group.info"}, 0, []string{"    gid: ", "    members: "}},
-		{"show what is not there", []string{"show", "group.aduser"}, exitUsage, []string{`did you mean group.adduser?`}},
-		{"check", []string{"check", "group", "echo", "--backends", dir}, exitFailed, []string{"add      implemented", "it has no parameter gid", "delete   not_implemented", "adduser  signature_mismatch", "shout    deprecated"}},
-		{"check what is not there", []string{"check", "group", "ecco", "--backends", dir}, exitUsage, []string{`did you mean "echo"?`}},
+		{"show what is not there", []string{"show", "group.aduser"}, cli.ExitUsage, []string{`did you mean group.adduser?`}},
+		{"check", []string{"check", "group", "echo", "--backends", dir}, cli.ExitFailed, []string{"add      implemented", "it has no parameter gid", "delete   not_implemented", "adduser  signature_mismatch", "shout    deprecated"}},
+		{"check what is not there", []string{"check", "group", "ecco", "--backends", dir}, cli.ExitUsage, []string{`did you mean "echo"?`}},
 		{"matrix", []string{"matrix", "group", "--backends", dir}, 0, []string{"| echo | ", "| adduser | mismatch |", "yes, without gid, system, pass", "Deprecated functions of echo"}},
 		{"generate", []string{"generate", "group", "--from", "echo", "--backends", dir}, 0, []string{"info(name, colour='red')\ngetent()\nadd(name)\n"}},
 		{"generate by the backend alone", []string{"generate", "--from", "echo", "--backends", dir}, 0, []string{"getent()"}},
-		{"generate by no backend", []string{"generate", "--from", "ecco", "--backends", dir}, exitUsage, []string{`did you mean "echo"?`}},
-		{"generate from nothing", []string{"generate", "group"}, exitUsage, []string{"--from BACKEND"}},
-		{"an unknown verb", []string{"lisst"}, exitUsage, []string{"lisst"}},
+		{"generate by no backend", []string{"generate", "--from", "ecco", "--backends", dir}, cli.ExitUsage, []string{`did you mean "echo"?`}},
+		{"generate from nothing", []string{"generate", "group"}, cli.ExitUsage, []string{"--from BACKEND"}},
+		{"an unknown verb", []string{"lisst"}, cli.ExitUsage, []string{"lisst"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, errs, code := askGroups(t, "", append([]string{"interface"}, c.args...)...)
@@ -265,7 +267,7 @@ func TestBrokenBackends(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errs, code := askGroups(t, "", "interface", "list", "--backends", dir)
-	if code != exitUsage || !strings.Contains(errs, "x.yaml:4:1") || !strings.Contains(errs, `no type "strin"`) {
+	if code != cli.ExitUsage || !strings.Contains(errs, "x.yaml:4:1") || !strings.Contains(errs, `no type "strin"`) {
 		t.Errorf("code %d: %s", code, errs)
 	}
 }
@@ -277,7 +279,7 @@ func TestLostBackends(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, errs, code := askGroups(t, "", "interface", "list", "--backends", dir)
-	if code != exitUsage || !strings.Contains(errs, `did you mean "group"?`) {
+	if code != cli.ExitUsage || !strings.Contains(errs, `did you mean "group"?`) {
 		t.Errorf("code %d: %s", code, errs)
 	}
 }
@@ -350,7 +352,7 @@ functions:
 	seen := false
 	for _, args := range [][]string{{"list"}, {"show", "group"}, {"check", "group", "x"}, {"matrix", "group"}, {"generate", "group", "--from", "x"}, {"generate", "--from", "x"}} {
 		out, errs, _ := askGroups(t, "", append(append([]string{"interface"}, args...), "--backends", dir)...)
-		if visibleLines(out+errs) != out+errs {
+		if render.VisibleLines(out+errs) != out+errs {
 			t.Errorf("%v: %q, %q", args, out, errs)
 		}
 		seen = seen || strings.Contains(out, `\x1b[33mred`)

@@ -8,19 +8,21 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // newCompletion makes the verb completion. The scripts ask the program itself for words,
 // so they need no update with it.
 // The script goes to standard output and is written to no file.
-func newCompletion(a *app) *cobra.Command {
+func newCompletion(a *cli.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion " + "bash|zsh|fish|powershell",
 		Short: "Write a script with which a shell completes the command line",
 		Example: strings.ReplaceAll(`  source <(NAME completion bash)
   NAME completion zsh > "${fpath[1]}/_NAME"
-  NAME completion fish > ~/.config/fish/completions/NAME.fish`, "NAME", a.program()),
+  NAME completion fish > ~/.config/fish/completions/NAME.fish`, "NAME", a.Program()),
 		Args: cobra.ExactArgs(1),
 		// These are the shells for which cobra makes a script.
 		ValidArgs: shells,
@@ -28,15 +30,15 @@ func newCompletion(a *app) *cobra.Command {
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return writeBash(a.out, root)
+				return writeBash(a.Out, root)
 			case "zsh":
-				return root.GenZshCompletion(a.out)
+				return root.GenZshCompletion(a.Out)
 			case "fish":
-				return root.GenFishCompletion(a.out, true)
+				return root.GenFishCompletion(a.Out, true)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(a.out)
+				return root.GenPowerShellCompletionWithDesc(a.Out)
 			default:
-				return fmt.Errorf("unknown shell %q, write %s%s", args[0], orList(shells), meant(args[0], shells))
+				return fmt.Errorf("unknown shell %q, write %s%s", args[0], cli.OrList(shells), cli.Meant(args[0], shells))
 			}
 		},
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/remote"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -21,8 +24,8 @@ import (
 // configFlags are the flags of config.
 type configFlags struct {
 	// output is for the settings, and format for the findings of check.
-	output choice
-	format choice
+	output cli.Choice
+	format cli.Choice
 	// At most one of these three is true. They work also where the configuration is broken.
 	check   bool
 	schema  bool
@@ -31,7 +34,7 @@ type configFlags struct {
 
 // newConfig makes the verb config. It takes the flags of run, so it shows exactly the
 // settings that such a run would have.
-func newConfig(a *app) *cobra.Command {
+func newConfig(a *cli.App) *cobra.Command {
 	f := &configFlags{}
 	cmd := &cobra.Command{
 		Use:   "config [SETTING...]",
@@ -52,18 +55,18 @@ error among them the code is 1.`,
   mgmt config --schema > mgmt-config.schema.json    # for editors`,
 		Args:        knownSettings,
 		ValidArgs:   settingKeys(),
-		Annotations: map[string]string{settingMark: "read by itself"},
+		Annotations: map[string]string{cli.SettingMark: "read by itself"},
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(a, cmd, args) },
 	}
 	fl := cmd.Flags()
-	forms(cmd, &f.output, "how to write the settings", "text")
-	choose(cmd, &f.format, "format", "", "how to write the findings of --check", "text", "json", "github")
+	cli.Forms(cmd, &f.output, "how to write the settings", "text")
+	cli.Choose(cmd, &f.format, "format", "", "how to write the findings of --check", "text", "json", "github")
 	fl.BoolVar(&f.check, "check", false, "say everything that is wrong with the file, and show nothing")
 	fl.BoolVar(&f.schema, "schema", false, "write the JSON Schema of the file")
 	fl.BoolVar(&f.example, "example", false, "write a file with all settings as comments")
 	// They come last, so that a flag of the verb itself keeps its name.
 	bindAll(cmd)
-	exclude(cmd, "check", "schema", "example")
+	cli.Exclude(cmd, "check", "schema", "example")
 	return cmd
 }
 
@@ -73,85 +76,53 @@ error among them the code is 1.`,
 // The values are checked and shown, and no target of run is set by them.
 func bindAll(cmd *cobra.Command) {
 	groups := map[string][]string{}
-	for _, s := range settings.Settings {
+	for _, s := range cli.Settings.Settings {
 		name := s.FlagName()
 		if cmd.Flags().Lookup(name) != nil {
 			name = strings.ReplaceAll(s.Key, "_", "-")
 		}
-		bindAs(cmd, s.Key, name, &anySetting{setting: s})
+		cli.BindAs(cmd, s.Key, name, &cli.AnySetting{Setting: s})
 		if s.Group != "" {
 			groups[s.Group] = append(groups[s.Group], s.FlagName())
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		exclude(cmd, groups[name]...)
+		cli.Exclude(cmd, groups[name]...)
 	}
-}
-
-// anySetting is the flag of a setting that is only shown.
-type anySetting struct {
-	setting *config.Setting
-	// nil where the flag is not given.
-	texts []string
-}
-
-// String implements pflag.Value. Only the verb config reads such a flag: it keeps the
-// text, which Set has checked by the setting's own type.
-func (v *anySetting) String() string { return strings.Join(v.texts, ",") }
-
-// Type implements pflag.Value; a bool needs no value behind it.
-func (v *anySetting) Type() string {
-	if v.setting.Type.Kind == schema.KindBool {
-		return "bool"
-	}
-	return "text"
-}
-
-// Set implements pflag.Value. A list is added to with each flag.
-// A text that the setting does not take is an error of the flag, as it would be for run.
-func (v *anySetting) Set(text string) error {
-	texts, err := v.setting.Parse(text)
-	if err == nil && v.setting.Type.Kind == schema.KindList {
-		texts = append(v.texts, texts...)
-	}
-	if err == nil {
-		v.texts = texts
-	}
-	return err
 }
 
 // run does the parts without settings also where the configuration is broken.
 // With a fault in a source nothing is shown and the code is 1: half of the settings would mislead.
-func (f *configFlags) run(a *app, cmd *cobra.Command, keys []string) error {
+func (f *configFlags) run(a *cli.App, cmd *cobra.Command, keys []string) error {
 	switch {
 	case f.check:
 		if len(keys) == 1 {
 			// The argument counts like --config, so a file that is missing is an error.
-			a.config = keys[0]
+			a.Config = keys[0]
 		}
 		return f.checkFile(a)
 	case f.schema:
-		text, err := settings.JSONSchema()
+		text, err := cli.Settings.JSONSchema()
 		if err == nil {
-			_, err = a.out.Write(text)
+			_, err = a.Out.Write(text)
 		}
 		return err
 	case f.example:
-		_, err := io.WriteString(a.out, settings.Example(defaultConfig))
+		_, err := io.WriteString(a.Out, cli.Settings.Example(cli.DefaultConfig))
 		return err
 	}
-	ds := a.configure(cmd)
-	printDiagnostics(a.err, a.program(), ds)
+	ds := a.Configure(cmd)
+	render.PrintDiagnostics(a.Err, a.Program(), ds)
 	if ds.Err() != nil {
-		return withCode(exitUsage, nil)
+		return cli.WithCode(cli.ExitUsage, nil)
 	}
 	return f.show(a, keys)
 }
 
 // settingKeys returns the keys of all settings, in the order of the reference.
 func settingKeys() []string {
-	keys := make([]string, len(settings.Settings))
-	for i, s := range settings.Settings {
+	keys := make([]string, len(cli.Settings.Settings))
+	for i, s := range cli.Settings.Settings {
 		keys[i] = s.Key
 	}
 	return keys
@@ -164,8 +135,8 @@ func knownSettings(cmd *cobra.Command, args []string) error {
 		return cobra.MaximumNArgs(1)(cmd, args)
 	}
 	for _, arg := range args {
-		if settings.Get(arg) == nil {
-			return fmt.Errorf("there is no setting %q%s", arg, meant(arg, settingKeys()))
+		if cli.Settings.Get(arg) == nil {
+			return fmt.Errorf("there is no setting %q%s", arg, cli.Meant(arg, settingKeys()))
 		}
 	}
 	return nil
@@ -173,27 +144,27 @@ func knownSettings(cmd *cobra.Command, args []string) error {
 
 // checkFile says what is wrong with the configuration file.
 // The environment is read too, since it may name the file or trust other users.
-func (f *configFlags) checkFile(a *app) error {
-	path, _ := a.configPath()
-	env, ds := settings.Environment(os.Getenv)
-	file, more := a.readConfig(nil, env)
+func (f *configFlags) checkFile(a *cli.App) error {
+	path, _ := cli.ConfigPath(a)
+	env, ds := cli.Settings.Environment(os.Getenv)
+	file, more := a.ReadConfig(nil, env)
 	ds = append(ds, more...)
-	if f.format.word != "text" {
-		if err := writeFindings(a, f.format.word, ds); err != nil {
+	if f.format.Word != "text" {
+		if err := cli.WriteFindings(a, f.format.Word, ds); err != nil {
 			return err
 		}
 	} else {
-		printDiagnostics(a.out, a.program(), ds)
+		render.PrintDiagnostics(a.Out, a.Program(), ds)
 	}
 	switch {
 	case ds.Err() != nil:
-		return withCode(exitUsage, errors.New(ds.Summary()))
+		return cli.WithCode(cli.ExitUsage, errors.New(ds.Summary()))
 	// A program takes the empty list of findings for ok, so no line follows it.
-	case f.format.word != "text":
+	case f.format.Word != "text":
 	case !file.Exists:
-		fmt.Fprintf(a.out, "ok: there is no %s, the defaults count\n", path)
+		fmt.Fprintf(a.Out, "ok: there is no %s, the defaults count\n", path)
 	default:
-		fmt.Fprintf(a.out, "ok: %s, %s\n", path, plural(len(file.Given), "setting"))
+		fmt.Fprintf(a.Out, "ok: %s, %s\n", path, render.Plural(len(file.Given), "setting"))
 	}
 	return nil
 }
@@ -212,28 +183,28 @@ type settingJSON struct {
 
 // show writes the named settings, or all.
 // No setting is a secret: at most it names the file of one. So each value may be shown.
-func (f *configFlags) show(a *app, keys []string) error {
+func (f *configFlags) show(a *cli.App, keys []string) error {
 	if len(keys) == 0 {
 		keys = settingKeys()
 	}
 	list := make([]settingJSON, len(keys))
 	for i, key := range keys {
-		list[i] = f.setting(a, settings.Get(key))
+		list[i] = f.setting(a, cli.Settings.Get(key))
 	}
-	switch f.output.word {
+	switch f.output.Word {
 	case "json":
-		return writeJSON(a.out, list)
+		return render.WriteJSON(a.Out, list)
 	case "yaml":
-		return writeYAML(a.out, plainSettings(list))
+		return render.WriteYAML(a.Out, plainSettings(list))
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
 	for _, s := range list {
 		from := s.From
 		if from == "" {
 			from = s.Source
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, visible(valueText(s.Value)), visible(from))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, render.Visible(valueText(s.Value)), render.Visible(from))
 	}
 	return w.Flush()
 }
@@ -280,15 +251,15 @@ func valueText(v any) string {
 
 // setting describes one setting: its value, the sort of its source, and the place in a
 // file where it has one.
-func (f *configFlags) setting(a *app, s *config.Setting) settingJSON {
+func (f *configFlags) setting(a *cli.App, s *config.Setting) settingJSON {
 	out := settingJSON{Setting: s.Key}
-	v, ok := a.settled[s.Key]
+	v, ok := a.Settled[s.Key]
 	if !ok {
 		out.Source = config.SourceDefault.String()
-		out.Value, out.From = a.byDefault(s)
+		out.Value, out.From = byDefault(a, s)
 		return out
 	}
-	out.Value, out.Source, out.From = settings.Plain(s, v), v.Source.String(), v.From()
+	out.Value, out.Source, out.From = cli.Settings.Plain(s, v), v.Source.String(), v.From()
 	if v.Source == config.SourceFile {
 		out.File, out.Line, out.Col = v.Pos.File, v.Pos.Line, v.Pos.Col
 	}
@@ -299,12 +270,12 @@ func (f *configFlags) setting(a *app, s *config.Setting) settingJSON {
 // variable decides, it says which one.
 // It asks the machine as run would: the state folder, the socket, the host name, the
 // number of processors.
-func (a *app) byDefault(s *config.Setting) (value any, from string) {
-	if s.Group == "graph" && slices.ContainsFunc(settings.Settings, func(o *config.Setting) bool { return o.Group == s.Group && a.settled[o.Key].Texts != nil }) {
+func byDefault(a *cli.App, s *config.Setting) (value any, from string) {
+	if s.Group == "graph" && slices.ContainsFunc(cli.Settings.Settings, func(o *config.Setting) bool { return o.Group == s.Group && a.Settled[o.Key].Texts != nil }) {
 		return nil, ""
 	}
 	// The socket and the state folder depend on the prefix, which may be given while they are not.
-	where := state.Place{Prefix: a.settled["prefix"].Text()}
+	where := state.Place{Prefix: a.Settled["prefix"].Text()}
 	switch s.Key {
 	case "prefix":
 		if dir, err := where.Path(); err == nil {
@@ -314,7 +285,7 @@ func (a *app) byDefault(s *config.Setting) (value any, from string) {
 			return dir, from
 		}
 	case "socket":
-		if places := (&socketFlag{}).Places(where); len(places) > 0 {
+		if places := (&remote.Socket{}).Places(where); len(places) > 0 {
 			return places[0], ""
 		}
 	case "hostname":
@@ -328,7 +299,7 @@ func (a *app) byDefault(s *config.Setting) (value any, from string) {
 	if s.Default == "" {
 		return zero(s.Type), ""
 	}
-	return settings.Plain(s, config.Value{Texts: []string{s.Default}}), ""
+	return cli.Settings.Plain(s, config.Value{Texts: []string{s.Default}}), ""
 }
 
 // zero is the value of a setting that is not given and has no default.

@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 )
 
@@ -30,8 +31,8 @@ func TestDirectStoreLeavesNothing(t *testing.T) {
 		{"hosts", "remove", "web1", "--world", "etcd://nonsense", "--sign", key},
 	} {
 		var out, errs bytes.Buffer
-		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
-		if code := a.main(t.Context(), args); code != exitUsage || !strings.Contains(errs.String(), "HOST:PORT") {
+		a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &errs}
+		if code := execute(t.Context(), a, args); code != cli.ExitUsage || !strings.Contains(errs.String(), "HOST:PORT") {
 			t.Errorf("%q: code %d, standard error %q", args, code, errs.String())
 		}
 	}

@@ -1,4 +1,4 @@
-// Package cmd is the program mgmt: its verbs, each in a file of its own, over the
+// Package cmd is the program mgmt: the tree of its verbs, which stand in the packages below it, over the
 // engine as package mgmt puts it together. `mgmt help` lists them.
 //
 // Command mgmt is nothing but a call of [Main]. A program with more kinds imports
@@ -16,14 +16,15 @@
 //
 // # How a verb is built
 //
-// A file has one verb: a struct with its flags, a function new... that makes the command,
-// and a method run that does the work. Flags that several verbs share are structs of
-// their own, such as input, state and remote. A verb holds them as fields and calls their
-// method flags.
+// A verb stands in the room of those who use it: run, plan, ask, api, fleet, secret, author or machine. A file has
+// one verb: a struct with its flags, a function New... that makes the command, and a method run that does the work.
+// The table verbs names all of them. Flags that several verbs share are structs of packages inputs and remote. A verb
+// holds them as fields and calls their method Flags.
 //
-// A setting is a flag that the environment and the configuration file can give too. The
-// table settings declares all of them, and function bind makes the flag. A verb reads a setting
-// only from the field that bind has filled.
+// A setting is a flag that the environment and the configuration file can give too. The table of package cli
+// declares all of them, and cli.Bind makes the flag. A verb reads a setting only from the field that Bind has filled.
+//
+// What a verb shows is a document: package render writes it as JSON or YAML, and the verb itself as text.
 //
 // # Laws
 //
@@ -52,6 +53,7 @@ import (
 	"os"
 
 	"github.com/reactivegraph/mgmt/cmd/early"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -62,8 +64,8 @@ import (
 func Main() {
 	keepInherited()
 	shutOut()
-	a := &app{name: nameOf(os.Args[0]), in: os.Stdin, out: os.Stdout, err: os.Stderr, exit: os.Exit, early: early.Hangups()}
-	os.Exit(a.main(context.Background(), os.Args[1:]))
+	a := &cli.App{Name: cli.NameOf(os.Args[0]), In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Exit: os.Exit, Early: early.Hangups()}
+	os.Exit(execute(context.Background(), a, os.Args[1:]))
 }
 
 // shutOut takes the right to write from group and others for all that the program and its commands make without a mode, as

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
-	"github.com/spf13/cobra"
 )
 
 // TestDocuments: what a verb writes as YAML is what it writes as JSON.
@@ -32,8 +34,8 @@ func TestDocuments(t *testing.T) {
 	} {
 		run := func(form string) string {
 			var out, errs bytes.Buffer
-			a := &app{in: strings.NewReader(""), out: &out, err: &errs}
-			if code := a.main(t.Context(), append(strings.Fields(args), "-o", form)); code == exitUsage {
+			a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &errs}
+			if code := execute(t.Context(), a, append(strings.Fields(args), "-o", form)); code == cli.ExitUsage {
 				t.Errorf("%s -o %s: %s", args, form, errs.String())
 			}
 			return out.String()
@@ -80,7 +82,7 @@ func TestEveryDocumentHasBothForms(t *testing.T) {
 		if f == nil {
 			return
 		}
-		c, ok := f.Value.(*choice)
+		c, ok := f.Value.(*cli.Choice)
 		if !ok || c.Set("json") != nil || cmd.Name() == "graph" {
 			return
 		}
@@ -88,7 +90,7 @@ func TestEveryDocumentHasBothForms(t *testing.T) {
 			t.Errorf("%s writes no YAML", cmd.CommandPath())
 		}
 	}
-	walk(newRoot(&app{}, nil))
+	walk(newRoot(&cli.App{}, nil))
 	if n < 20 {
 		t.Errorf("%d verbs write documents", n)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestEval: the verb shows the value of an expression, or the place of its fault.
@@ -24,27 +26,27 @@ func TestEval(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"vars.n + 1", graph}, exitOK, "4\n"},
-		{[]string{"facts.hostname", "--facts", facts, graph}, exitOK, "far\n"},
-		{[]string{"facts.hostname", "--hostname", "w7"}, exitOK, "w7\n"},
-		{[]string{"facts.hostname", "--facts", facts, "--hostname", "w7"}, exitOK, "w7\n"},
-		{[]string{"facts.hostname", "--config", config}, exitOK, "w8\n"},
-		{[]string{"facts.hostname", "--config", config, "--facts", facts}, exitOK, "far\n"},
-		{[]string{"hosts.map(h, h)", "--config", config, "-o", "json"}, exitOK, "[\n  \"w8\"\n]\n"},
-		{[]string{"vars.a + string(vars.n)", graph}, exitOK, "x3\n"},
-		{[]string{"vars.a", graph, "--var", "a=y"}, exitOK, "y\n"},
-		{[]string{"{'b': data.k}", graph, "-o", "json"}, exitOK, "{\n  \"b\": [\n    1,\n    2\n  ]\n}\n"},
-		{[]string{"data.?none", graph}, exitOK, "null\n"},
-		{[]string{" ${{ vars.n + 1 }}\n", graph}, exitOK, "4\n"},
-		{[]string{"${{ vars.b }}", graph}, exitUsage, "expression:1:10: vars has no \"b\""},
-		{[]string{"${{ 1 }} and ${{ 2 }}", graph}, exitUsage, "this is no expression"},
-		{[]string{"vars.b", graph}, exitUsage, "expression:1:6: vars has no \"b\""},
-		{[]string{"1 / 0", graph}, exitUsage, "expression:1:3: division by zero"},
-		{[]string{"1", graph, "--var", "c=y"}, exitUsage, "--var c: the graph has no variable \"c\", it has a (text), n (int)"},
-		{[]string{"1", graph, "--var", "c"}, exitUsage, "write --var NAME=VALUE"},
+		{[]string{"vars.n + 1", graph}, cli.ExitOK, "4\n"},
+		{[]string{"facts.hostname", "--facts", facts, graph}, cli.ExitOK, "far\n"},
+		{[]string{"facts.hostname", "--hostname", "w7"}, cli.ExitOK, "w7\n"},
+		{[]string{"facts.hostname", "--facts", facts, "--hostname", "w7"}, cli.ExitOK, "w7\n"},
+		{[]string{"facts.hostname", "--config", config}, cli.ExitOK, "w8\n"},
+		{[]string{"facts.hostname", "--config", config, "--facts", facts}, cli.ExitOK, "far\n"},
+		{[]string{"hosts.map(h, h)", "--config", config, "-o", "json"}, cli.ExitOK, "[\n  \"w8\"\n]\n"},
+		{[]string{"vars.a + string(vars.n)", graph}, cli.ExitOK, "x3\n"},
+		{[]string{"vars.a", graph, "--var", "a=y"}, cli.ExitOK, "y\n"},
+		{[]string{"{'b': data.k}", graph, "-o", "json"}, cli.ExitOK, "{\n  \"b\": [\n    1,\n    2\n  ]\n}\n"},
+		{[]string{"data.?none", graph}, cli.ExitOK, "null\n"},
+		{[]string{" ${{ vars.n + 1 }}\n", graph}, cli.ExitOK, "4\n"},
+		{[]string{"${{ vars.b }}", graph}, cli.ExitUsage, "expression:1:10: vars has no \"b\""},
+		{[]string{"${{ 1 }} and ${{ 2 }}", graph}, cli.ExitUsage, "this is no expression"},
+		{[]string{"vars.b", graph}, cli.ExitUsage, "expression:1:6: vars has no \"b\""},
+		{[]string{"1 / 0", graph}, cli.ExitUsage, "expression:1:3: division by zero"},
+		{[]string{"1", graph, "--var", "c=y"}, cli.ExitUsage, "--var c: the graph has no variable \"c\", it has a (text), n (int)"},
+		{[]string{"1", graph, "--var", "c"}, cli.ExitUsage, "write --var NAME=VALUE"},
 	} {
 		out, code := invoke(t, "", append([]string{"eval"}, c.args...)...)
-		if code != c.code || !strings.Contains(out, c.want) || code == exitOK && out != c.want {
+		if code != c.code || !strings.Contains(out, c.want) || code == cli.ExitOK && out != c.want {
 			t.Errorf("mgmt eval %q: code %d, %q, want %d, %q", c.args, code, out, c.code, c.want)
 		}
 	}
@@ -68,7 +70,7 @@ func TestNameOfTheMachine(t *testing.T) {
 			}
 		}
 	}
-	if out, code := invoke(t, "", "facts", "hostname", "--config", config); code != exitOK || out != "w8\n" {
+	if out, code := invoke(t, "", "facts", "hostname", "--config", config); code != cli.ExitOK || out != "w8\n" {
 		t.Errorf("mgmt facts: code %d, %q", code, out)
 	}
 }
@@ -80,7 +82,7 @@ func TestValidateShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, code := invoke(t, "", "validate", path)
-	if want := path + `:4:10: warning: cmd: without a shell, ">" is an argument of the program; write shell: /bin/sh, or the word in quotes`; code != exitOK || !strings.Contains(out, want) {
+	if want := path + `:4:10: warning: cmd: without a shell, ">" is an argument of the program; write shell: /bin/sh, or the word in quotes`; code != cli.ExitOK || !strings.Contains(out, want) {
 		t.Errorf("code %d, %s", code, out)
 	}
 }

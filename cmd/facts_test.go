@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -20,14 +23,14 @@ func verb(t *testing.T, args ...string) (out, errs string, code int) {
 func verbWith(t *testing.T, stdin string, args ...string) (out, errs string, code int) {
 	t.Helper()
 	var o, e bytes.Buffer
-	a := &app{in: strings.NewReader(stdin), out: &o, err: &e}
-	code = a.main(t.Context(), args)
+	a := &cli.App{In: strings.NewReader(stdin), Out: &o, Err: &e}
+	code = execute(t.Context(), a, args)
 	return o.String(), e.String(), code
 }
 
 func TestFactsVerb(t *testing.T) {
 	out, errs, code := verb(t, "facts", "--role", "web", "--role", "db")
-	if code != 0 || errs != "" || !strings.Contains(out, "roles:          web, db\n") || strings.Count(out, "\n") != len(factNames()) {
+	if code != 0 || errs != "" || !strings.Contains(out, "roles:          web, db\n") || strings.Count(out, "\n") != len(inputs.FactNames()) {
 		t.Errorf("code %d, %q, %s", code, errs, out)
 	}
 	if out, _, code := verb(t, "facts", "kernel"); code != 0 || out != "Linux\n" {
@@ -41,7 +44,7 @@ func TestFactsVerb(t *testing.T) {
 	if out, _, _ := verb(t, "facts", "kernel", "roles", "-o", "yaml"); out != "kernel: Linux\nroles: []\n" {
 		t.Errorf("%q", out)
 	}
-	if _, errs, code := verb(t, "facts", "os_famly"); code != exitUsage || !strings.Contains(errs, `did you mean "os_family"`) {
+	if _, errs, code := verb(t, "facts", "os_famly"); code != cli.ExitUsage || !strings.Contains(errs, `did you mean "os_family"`) {
 		t.Errorf("code %d, %q", code, errs)
 	}
 }
@@ -52,7 +55,7 @@ func TestWriteYAML(t *testing.T) {
 		"a": "plain text", "b": []any{int64(1), "x: y", map[string]any{"k": nil, "l": []any{}}, []any{"in"}}, "c": map[string]any{},
 		"d": "true", "e": "1.5", "f": "line\nfeed\x1b", "yes": true, "": "", "g": 1.5, "h": "end ",
 	}
-	if err := writeYAML(&b, v); err != nil {
+	if err := render.WriteYAML(&b, v); err != nil {
 		t.Fatal(err)
 	}
 	const want = `"": ""
@@ -83,11 +86,11 @@ func TestFindingJ9Escaped(t *testing.T) {
 	const text = "a\u202eb\u2066c\u200fd\u061ce\u0085f\u009bg\u007f\x1b"
 	value := map[string]any{"k\u202e": []any{text}}
 	var y, j strings.Builder
-	if err := errors.Join(writeYAML(&y, value), writeJSON(&j, value)); err != nil {
+	if err := errors.Join(render.WriteYAML(&y, value), render.WriteJSON(&j, value)); err != nil {
 		t.Fatal(err)
 	}
 	for _, got := range []string{y.String(), j.String()} {
-		if visibleLines(got) != got || !strings.Contains(got, `\u202e`) {
+		if render.VisibleLines(got) != got || !strings.Contains(got, `\u202e`) {
 			t.Errorf("%q", got)
 		}
 	}

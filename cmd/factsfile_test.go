@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestFindingD11Facts: validate checks a graph for the machine whose facts a file has.
@@ -58,12 +60,12 @@ func TestFindingD11BadFacts(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, errs, code := verb(t, "validate", "none.yaml", "--facts", path)
-		if code != exitUsage || out != "" || !strings.Contains(errs, strings.ReplaceAll(want, "FILE", path)) {
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, strings.ReplaceAll(want, "FILE", path)) {
 			t.Errorf("%.20q: code %d, %q%q", text, code, out, errs)
 		}
 	}
 	for _, name := range []string{dir, filepath.Join(dir, "none")} {
-		if _, errs, code := verb(t, "validate", "none.yaml", "--facts", name); code != exitUsage || !strings.HasPrefix(errs, name+": ") {
+		if _, errs, code := verb(t, "validate", "none.yaml", "--facts", name); code != cli.ExitUsage || !strings.HasPrefix(errs, name+": ") {
 			t.Errorf("%s: code %d, %q", name, code, errs)
 		}
 	}

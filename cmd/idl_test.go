@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // idlRun runs one verb, and returns its code and what it has written.
 func idlRun(args ...string) (code int, out, problems string) {
 	var o, e bytes.Buffer
-	a := &app{in: strings.NewReader(""), out: &o, err: &e}
-	code = a.main(context.Background(), append([]string{"idl"}, args...))
+	a := &cli.App{In: strings.NewReader(""), Out: &o, Err: &e}
+	code = execute(context.Background(), a, append([]string{"idl"}, args...))
 	return code, o.String(), e.String()
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/service/servicetest"
 )
@@ -30,9 +31,9 @@ func journaled(t *testing.T, args ...string) (list []servicetest.Entry, stderr s
 		t.Fatal(err)
 	}
 	t.Setenv("JOURNAL_STREAM", fmt.Sprintf("%d:%d", st.Dev, st.Ino))
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: f, exit: os.Exit, journal: m.Path}
+	a := &cli.App{In: strings.NewReader(""), Out: io.Discard, Err: f, Exit: os.Exit, Journal: m.Path}
 	done := make(chan struct{})
-	go func() { defer close(done); a.main(t.Context(), args) }()
+	go func() { defer close(done); execute(t.Context(), a, args) }()
 	await.Eventually(func() bool { // the kernel keeps ten entries that nobody has read
 		list = append(list, m.Entries()...)
 		select {
@@ -155,8 +156,8 @@ func TestNoJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		a := &app{in: strings.NewReader(""), out: io.Discard, err: f, exit: os.Exit, journal: m.Path}
-		a.main(t.Context(), []string{"run", "--yaml", path, "--tmp-prefix", "--converged-exit"})
+		a := &cli.App{In: strings.NewReader(""), Out: io.Discard, Err: f, Exit: os.Exit, Journal: m.Path}
+		execute(t.Context(), a, []string{"run", "--yaml", path, "--tmp-prefix", "--converged-exit"})
 		if text, err := os.ReadFile(f.Name()); err != nil || !bytes.Contains(text, []byte("converged: 1 ok")) {
 			t.Errorf("%q: %v\n%s", stream, err, text)
 		}

@@ -9,13 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // newManpage makes the hidden verb with which packaging/build makes the manual page. The date
 // follows the specification of reproducible builds: seconds since 1970 in UTC, as text in
 // SOURCE_DATE_EPOCH. Without the variable it is the present day. Any value but a number is an
 // error.
-func newManpage(a *app) *cobra.Command {
+func newManpage(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:    "manpage",
 		Short:  "Write the manual page, dated by $SOURCE_DATE_EPOCH",
@@ -30,7 +32,7 @@ func newManpage(a *app) *cobra.Command {
 				}
 				at = time.Unix(seconds, 0)
 			}
-			_, err := fmt.Fprint(a.out, manpage(cmd.Root(), at))
+			_, err := fmt.Fprint(a.Out, manpage(cmd.Root(), at))
 			return err
 		},
 	}
@@ -43,7 +45,7 @@ func newManpage(a *app) *cobra.Command {
 func manpage(root *cobra.Command, at time.Time) string {
 	var b strings.Builder
 	name := roff(root.Name())
-	fmt.Fprintf(&b, ".TH %s 1 %s \"%s %s\"\n", strings.ToUpper(name), at.UTC().Format(time.DateOnly), name, roff(version()))
+	fmt.Fprintf(&b, ".TH %s 1 %s \"%s %s\"\n", strings.ToUpper(name), at.UTC().Format(time.DateOnly), name, roff(cli.Version()))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", name, roff(lowerFirst(root.Short)))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n.I VERB\n.RI [ FLAG .\\|.\\|.]\n", name)
 	b.WriteString(".SH DESCRIPTION\n")
@@ -58,7 +60,7 @@ func manpage(root *cobra.Command, at time.Time) string {
 		}
 	}
 	b.WriteString(".SH EXIT STATUS\n")
-	roffText(&b, exitCodes)
+	roffText(&b, cli.ExitCodes)
 	b.WriteString(".SH EXAMPLES\n")
 	roffText(&b, root.Example)
 	b.WriteString(".SH FILES\n.TP\n.I /etc/mgmt/mgmt.yaml\nthe settings of the service and of the verbs\n.TP\n.I /etc/mgmt/graph.yaml\nthe graph, where the settings name no other\n.TP\n.I /var/lib/mgmt\nits state\n" +

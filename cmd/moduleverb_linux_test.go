@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestModulesOneAtATime: while one verb alters modules, another one that would is refused and alters nothing, and verbs that look are answered. A verb
@@ -46,16 +48,16 @@ func TestModulesOneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"get", "./m.tar", "--sha256", sum}, {"get"}, {"update"}, {"remove", "modules/m"}} {
-		run(exitUsage, "another mgmt module alters the modules of .", args...)
+		run(cli.ExitUsage, "another mgmt module alters the modules of .", args...)
 	}
-	run(exitOK, "", "list")
-	run(exitOK, "", "verify")
+	run(cli.ExitOK, "", "list")
+	run(cli.ExitOK, "", "verify")
 	if _, err := os.Stat("modules.lock"); err == nil {
 		t.Error("a refused verb has written the lock file")
 	}
 	if err := other.Close(); err != nil { // as the kernel does after a kill
 		t.Fatal(err)
 	}
-	run(exitOK, "modules/m is ./m.tar", "get", "./m.tar", "--sha256", sum)
-	run(exitOK, "modules/m  ok", "list")
+	run(cli.ExitOK, "modules/m is ./m.tar", "get", "./m.tar", "--sha256", sum)
+	run(cli.ExitOK, "modules/m  ok", "list")
 }

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestName: a program that brings more kinds is called by its own name in all that it
@@ -38,8 +40,8 @@ func TestName(t *testing.T) {
 		{[]string{"apply"}, "no graph is given, write: our-mgmt apply FILE"},
 	} {
 		var out bytes.Buffer
-		a := &app{name: "our-mgmt", in: strings.NewReader(""), out: &out, err: &out}
-		a.main(t.Context(), test.args)
+		a := &cli.App{Name: "our-mgmt", In: strings.NewReader(""), Out: &out, Err: &out}
+		execute(t.Context(), a, test.args)
 		if !strings.Contains(out.String(), test.want) {
 			t.Errorf("%q does not say %q:\n%s", test.args, test.want, out.String())
 		}
@@ -56,7 +58,7 @@ func TestNameOf(t *testing.T) {
 		"mgmt": "mgmt", "/usr/bin/mgmt-docker": "mgmt-docker", "./v1.2": "v1.2",
 		"": "mgmt", "/": "mgmt", "..": "mgmt", "-x": "mgmt", "a b": "mgmt", "a$(x)": "mgmt", "a\x1b": "mgmt", "ä": "mgmt",
 	} {
-		if got := nameOf(started); got != want {
+		if got := cli.NameOf(started); got != want {
 			t.Errorf("%q: %q, want %q", started, got, want)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestFindingQ15NamesWhatRuns: a terminal shows what runs, with its time, while it runs; and in the end neither that nor an escape
@@ -30,8 +32,8 @@ func TestFindingQ15NamesWhatRuns(t *testing.T) {
 	}
 	ended := make(chan int, 1)
 	go func() {
-		a := &app{in: strings.NewReader(""), out: io.Discard, err: terminal, exit: func(int) {}}
-		code := a.main(context.WithoutCancel(t.Context()), []string{"run", graph, "--tmp-prefix", "--converged-exit", "--color=always"})
+		a := &cli.App{In: strings.NewReader(""), Out: io.Discard, Err: terminal, Exit: func(int) {}}
+		code := execute(context.WithoutCancel(t.Context()), a, []string{"run", graph, "--tmp-prefix", "--converged-exit", "--color=always"})
 		terminal.Close()
 		ended <- code
 	}()
@@ -48,7 +50,7 @@ func TestFindingQ15NamesWhatRuns(t *testing.T) {
 			break
 		}
 	}
-	if code := <-ended; code != exitOK {
+	if code := <-ended; code != cli.ExitOK {
 		t.Errorf("code %d", code)
 	}
 	all := out.String()

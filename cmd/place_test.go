@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestChecksFlags: what can be seen to be wrong in the flags is told by the verb, before it asks a
@@ -30,9 +32,9 @@ func TestChecksFlags(t *testing.T) {
 		"pause file[/a] --for 87600h0m1s": "is too long",
 	} {
 		var out, errs bytes.Buffer
-		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
-		code := a.main(t.Context(), strings.Fields(args))
-		if code != exitUsage || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "no daemon") || out.Len() > 0 {
+		a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &errs}
+		code := execute(t.Context(), a, strings.Fields(args))
+		if code != cli.ExitUsage || !strings.Contains(errs.String(), want) || strings.Contains(errs.String(), "no daemon") || out.Len() > 0 {
 			t.Errorf("mgmt %s: code %d, %q, want %q", args, code, errs.String(), want)
 		}
 	}
@@ -47,7 +49,7 @@ func TestOneSource(t *testing.T) {
 		for flag, want := range map[string]string{"--yaml": "there is one already, a; name a folder", "--puppet-catalog": "there is one already, a; a graph is made of one",
 			"--types": "there is one already, a; put all types into one folder"} {
 			_, errs, code := verb(t, verbName, flag, "a", flag+"=b")
-			if code != exitUsage || !strings.Contains(errs, want) {
+			if code != cli.ExitUsage || !strings.Contains(errs, want) {
 				t.Errorf("%s %s: code %d, %q", verbName, flag, code, errs)
 			}
 		}
@@ -55,7 +57,7 @@ func TestOneSource(t *testing.T) {
 	if out, errs, _ := verb(t, "__complete", "plan", "--yaml", "a", "--no-autoe"); !strings.Contains(out, "--no-autoedges") {
 		t.Errorf("after a source nothing is completed: %q %q", out, errs)
 	}
-	if _, errs, code := verb(t, "plan", "--yaml", ""); code != exitUsage || !strings.Contains(errs, "it is empty") {
+	if _, errs, code := verb(t, "plan", "--yaml", ""); code != cli.ExitUsage || !strings.Contains(errs, "it is empty") {
 		t.Errorf("an empty one: code %d, %q", code, errs)
 	}
 }

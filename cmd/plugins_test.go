@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestFaultyDescriptor: a faulty descriptor takes away its own kinds alone, and is told.
@@ -27,8 +29,8 @@ func TestFaultyDescriptor(t *testing.T) {
 		}
 	}
 	var out, problems bytes.Buffer
-	a := &app{in: strings.NewReader(""), out: &out, err: &problems}
-	code := a.main(t.Context(), []string{"plugin", "list", "--plugins", dir})
+	a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &problems}
+	code := execute(t.Context(), a, []string{"plugin", "list", "--plugins", dir})
 	if code != 0 || !strings.Contains(out.String(), "git:index:checkout") || strings.Contains(out.String(), "twice-git") {
 		t.Errorf("the code is %d: %s", code, out.String())
 	}

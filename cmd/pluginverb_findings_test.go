@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
@@ -39,14 +40,14 @@ read -r line <&3
 	}
 	run := func(config string) (code int, out string) {
 		var b bytes.Buffer
-		a := &app{in: strings.NewReader(""), out: &b, err: &b}
-		code = a.main(t.Context(), []string{"plugin", "test", "--schema", at("schema.json"), "--config", at(config), "--", "/bin/sh", at("provider.sh"), at("seen")})
+		a := &cli.App{In: strings.NewReader(""), Out: &b, Err: &b}
+		code = execute(t.Context(), a, []string{"plugin", "test", "--schema", at("schema.json"), "--config", at(config), "--", "/bin/sh", at("provider.sh"), at("seen")})
 		return code, b.String()
 	}
-	if code, out := run("broken.json"); code != exitUsage || !strings.Contains(out, "broken.json: unexpected end") {
+	if code, out := run("broken.json"); code != cli.ExitUsage || !strings.Contains(out, "broken.json: unexpected end") {
 		t.Errorf("%d: %s", code, out)
 	}
-	if code, out := run("config.json"); code != exitFailed || !strings.Contains(out, "it was configured before") || strings.Contains(out, "hunter2") {
+	if code, out := run("config.json"); code != cli.ExitFailed || !strings.Contains(out, "it was configured before") || strings.Contains(out, "hunter2") {
 		t.Errorf("%d: %s", code, out)
 	}
 	text, err := os.ReadFile(at("seen"))

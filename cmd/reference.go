@@ -15,6 +15,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/reactivegraph/mgmt/cmd/author"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
+	"github.com/reactivegraph/mgmt/cmd/machine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
@@ -48,14 +52,14 @@ const generated = "<!-- Made by `mgmt reference`. Change what it is made from: r
 // newReference makes the hidden verb that writes the reference. A test compares its pages
 // with those of the repository.
 // EXAMPLES is the folder with one graph for each kind. `make docs` runs the verb.
-func newReference(a *app) *cobra.Command {
+func newReference(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:    "reference FOLDER EXAMPLES",
 		Short:  "Write the reference in Markdown: the format, each kind with its example, and the command line",
 		Hidden: true,
 		Args:   cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pages, err := a.referencePages(cmd.Root(), os.DirFS(args[1]))
+			pages, err := referencePages(a, cmd.Root(), os.DirFS(args[1]))
 			if err != nil {
 				return err
 			}
@@ -87,7 +91,7 @@ func writePages(dir string, pages map[string]string) error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(pages)) {
-		if err := writeFile(filepath.Join(dir, name), []byte(pages[name])); err != nil {
+		if err := cli.WriteFile(filepath.Join(dir, name), []byte(pages[name])); err != nil {
 			return err
 		}
 	}
@@ -99,24 +103,24 @@ func writePages(dir string, pages map[string]string) error {
 // Every page comes from the code of this program, and none from the network or the clock.
 // So equal programs write equal pages, and a test can compare them.
 // The keys of the result are paths with slashes, below the folder of the reference.
-func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]string, error) {
-	kinds, err := a.allKinds()
+func referencePages(a *cli.App, root *cobra.Command, examples fs.FS) (map[string]string, error) {
+	kinds, err := cli.AllKinds(a)
 	if err != nil {
 		return nil, err
 	}
-	meta, err := metaType()
+	meta, err := cli.MetaType()
 	if err != nil {
 		return nil, err
 	}
 	pages := map[string]string{
 		"yaml.md": generated + strings.NewReplacer(
 			"{{meta}}", fieldTable(meta),
-			"{{kinds}}", strings.TrimSuffix(kindTable(kinds, "kinds/"), "\n"),
+			"{{kinds}}", strings.TrimSuffix(author.KindTable(kinds, "kinds/"), "\n"),
 		).Replace(yamlPage),
-		"configuration.md":   generated + strings.Replace(configPage, "{{settings}}\n", settings.Markdown(), 1),
+		"configuration.md":   generated + strings.Replace(configPage, "{{settings}}\n", cli.Settings.Markdown(), 1),
 		"puppet-catalogs.md": generated + puppet.Page(),
-		"interfaces.md":      generated + a.interfacesPage(virtual.DefaultCatalog()),
-		"kinds/README.md":    generated + strings.Replace(kindsPage, "{{kinds}}", strings.TrimSuffix(kindTable(kinds, ""), "\n"), 1),
+		"interfaces.md":      generated + interfacesPage(a, virtual.DefaultCatalog()),
+		"kinds/README.md":    generated + strings.Replace(kindsPage, "{{kinds}}", strings.TrimSuffix(author.KindTable(kinds, ""), "\n"), 1),
 	}
 	cli, err := cliPages(root)
 	if err != nil {
@@ -150,11 +154,11 @@ func (a *app) referencePages(root *cobra.Command, examples fs.FS) (map[string]st
 
 // interfacesPage is the page of the virtual modules: the functions of each, and
 // which backend does it.
-func (a *app) interfacesPage(c *virtual.Catalog) string {
+func interfacesPage(a *cli.App, c *virtual.Catalog) string {
 	parts := []string{interfacesHead}
 	for _, module := range c.Modules() {
 		if i, err := c.Interface(module); err == nil {
-			parts = append(parts, virtual.Page(i, c.Backends(module), a.kind(module)))
+			parts = append(parts, virtual.Page(i, c.Backends(module), machine.Kind(a, module)))
 		}
 	}
 	return strings.Join(parts, "\n")
@@ -174,7 +178,7 @@ func exampleOf(kind string, examples fs.FS) (string, error) {
 func fieldTable(t *schema.Type) string {
 	rows := []string{"| key | type | default | meaning |", "| --- | --- | --- | --- |"}
 	for _, f := range t.Fields {
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", f.Key, tableCell(derive.TypeName(f.Type)), defaultCell(f), tableCell(derive.DocText(f))))
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", f.Key, render.TableCell(derive.TypeName(f.Type)), defaultCell(f), render.TableCell(derive.DocText(f))))
 	}
 	return strings.Join(rows, "\n")
 }
@@ -212,7 +216,7 @@ func cliPages(root *cobra.Command) (map[string]string, error) {
 		}
 		page := verbPage(cmd, "#", shared) + "\n" + string(text)
 		pages["cli/"+cmd.Name()+".md"] = generated + strings.TrimRight(page, "\n") + "\n"
-		index += fmt.Sprintf("\n| [%s](%s.md) | %s. |", cmd.Name(), cmd.Name(), tableCell(cmd.Short))
+		index += fmt.Sprintf("\n| [%s](%s.md) | %s. |", cmd.Name(), cmd.Name(), render.TableCell(cmd.Short))
 	}
 	text, err := cliTexts.ReadFile("reference/cli/README.md")
 	if err != nil {
@@ -223,7 +227,7 @@ func cliPages(root *cobra.Command) (map[string]string, error) {
 		rows = append(rows, shared[name])
 	}
 	pages["cli/README.md"] = generated + strings.NewReplacer(
-		"{{codes}}", exitCodes, "{{verbs}}", index, "{{flags}}", strings.Join(rows, "\n"),
+		"{{codes}}", cli.ExitCodes, "{{verbs}}", index, "{{flags}}", strings.Join(rows, "\n"),
 	).Replace(string(text))
 	return pages, nil
 }
@@ -331,7 +335,7 @@ func flagRow(f *pflag.Flag) string {
 	if !slices.Contains([]string{"", "false", "0", "[]"}, f.DefValue) {
 		value = "`" + f.DefValue + "`"
 	}
-	return fmt.Sprintf("| %s | %s | %s |", name, value, tableCell(usage))
+	return fmt.Sprintf("| %s | %s | %s |", name, value, render.TableCell(usage))
 }
 
 // unindent takes the two spaces away with which examples begin.

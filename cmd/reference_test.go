@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 var update = flag.Bool("update", false, "write the reference anew")
@@ -20,8 +22,8 @@ const (
 // TestReferenceIsFresh: the pages in docs/reference are those that the program
 // writes today, and no others.
 func TestReferenceIsFresh(t *testing.T) {
-	a := &app{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-	pages, err := a.referencePages(newRoot(a, nil), os.DirFS(examplesDir))
+	a := &cli.App{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
+	pages, err := referencePages(a, newRoot(a, nil), os.DirFS(examplesDir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,7 @@ func TestReferenceIsFresh(t *testing.T) {
 
 // TestPageOfAVerb: each verb has a page with its sub-verbs, and what verbs share is on the index alone.
 func TestPageOfAVerb(t *testing.T) {
-	a := &app{in: strings.NewReader("")}
+	a := &cli.App{In: strings.NewReader("")}
 	pages, err := cliPages(newRoot(a, nil))
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +73,7 @@ func TestPageOfAVerb(t *testing.T) {
 		if ok && !strings.Contains(index, "]("+v.name+".md) | "+cmd.Short+". |") {
 			t.Errorf("the index lacks %s", v.name)
 		}
-		for _, once := range []string{exitCodes, "| `--prefix folder` |  | the folder with the state", "| `--socket path`"} {
+		for _, once := range []string{cli.ExitCodes, "| `--prefix folder` |  | the folder with the state", "| `--socket path`"} {
 			if strings.Contains(page, once) {
 				t.Errorf("the page of %s repeats what the index has: %s", v.name, once)
 			}
@@ -89,7 +91,7 @@ func TestPageOfAVerb(t *testing.T) {
 
 // TestTextOfAVerb: each part that is written by hand is on the page of a verb that is there.
 func TestTextOfAVerb(t *testing.T) {
-	root := newRoot(&app{in: strings.NewReader("")}, nil)
+	root := newRoot(&cli.App{In: strings.NewReader("")}, nil)
 	pages, err := cliPages(root)
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +113,7 @@ func TestTextOfAVerb(t *testing.T) {
 
 // TestEveryAbilityIsExplained on the page of the kinds.
 func TestEveryAbilityIsExplained(t *testing.T) {
-	kinds, err := (&app{}).allKinds()
+	kinds, err := cli.AllKinds((&cli.App{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +128,7 @@ func TestEveryAbilityIsExplained(t *testing.T) {
 
 // TestEveryKindHasAnExample, which is of it, and which its page shows.
 func TestEveryKindHasAnExample(t *testing.T) {
-	kinds, err := (&app{}).allKinds()
+	kinds, err := cli.AllKinds((&cli.App{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,12 +163,12 @@ func TestWritePages(t *testing.T) {
 
 // TestVerbNames: the table of the verbs names each command as its help does, and a call of one verb makes that one alone.
 func TestVerbNames(t *testing.T) {
-	all := newRoot(&app{in: strings.NewReader("")}, nil).Commands()
+	all := newRoot(&cli.App{In: strings.NewReader("")}, nil).Commands()
 	for _, v := range verbs {
-		if name := v.make(&app{in: strings.NewReader("")}).Name(); name != v.name {
+		if name := v.make(&cli.App{In: strings.NewReader("")}).Name(); name != v.name {
 			t.Errorf("%q of the table makes the command %q", v.name, name)
 		}
-		made := newRoot(&app{in: strings.NewReader("")}, []string{v.name}).Commands()
+		made := newRoot(&cli.App{In: strings.NewReader("")}, []string{v.name}).Commands()
 		if only := len(made) < len(all); only == v.whole {
 			t.Errorf("a call of %s makes %d of %d commands", v.name, len(made), len(all))
 		}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // writeAll writes files into a folder of the test.
@@ -37,12 +39,12 @@ func TestRender(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{dir + "/g.yaml", "--facts", dir + "/facts.yaml"}, exitOK, "resources:\n  file:\n  - name: /far\n    content: 4\n  user:\n  - name: u\n"},
-		{[]string{dir + "/g.yaml", "--facts", dir + "/facts.yaml", "--positions"}, exitOK, "  user:\n  # " + dir + "/m/module.yaml:5:10\n  - name: u\n"},
-		{[]string{dir + "/bad.yaml"}, exitUsage, "contnt: y\n"},
-		{[]string{dir + "/bad.yaml"}, exitUsage, "did you mean \"content\""},
-		{[]string{"--puppet-catalog", dir + "/c.json"}, exitOK, "    content: $${{ a }}\n"},
-		{[]string{dir + "/none.yaml"}, exitUsage, "none.yaml"},
+		{[]string{dir + "/g.yaml", "--facts", dir + "/facts.yaml"}, cli.ExitOK, "resources:\n  file:\n  - name: /far\n    content: 4\n  user:\n  - name: u\n"},
+		{[]string{dir + "/g.yaml", "--facts", dir + "/facts.yaml", "--positions"}, cli.ExitOK, "  user:\n  # " + dir + "/m/module.yaml:5:10\n  - name: u\n"},
+		{[]string{dir + "/bad.yaml"}, cli.ExitUsage, "contnt: y\n"},
+		{[]string{dir + "/bad.yaml"}, cli.ExitUsage, "did you mean \"content\""},
+		{[]string{"--puppet-catalog", dir + "/c.json"}, cli.ExitOK, "    content: $${{ a }}\n"},
+		{[]string{dir + "/none.yaml"}, cli.ExitUsage, "none.yaml"},
 	} {
 		out, code := invoke(t, "", append([]string{"render"}, c.args...)...)
 		if code != c.code || !strings.Contains(out, c.want) {
@@ -63,7 +65,7 @@ func TestExplainReceived(t *testing.T) {
 		"file[/c].content": "file[/c].content is not given",
 	} {
 		out, code := invoke(t, "", "render", dir+"/g.yaml", "--explain", key)
-		if code != exitOK || !strings.HasPrefix(out, want) {
+		if code != cli.ExitOK || !strings.HasPrefix(out, want) {
 			t.Errorf("%s: code %d, %q, want %q", key, code, out, want)
 		}
 	}
@@ -85,16 +87,16 @@ func TestDataExplain(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"users"}, exitOK, "users: maps are merged, and the first file that has a key of them counts\n  DIR/far.yaml:1:1: { \"a\": { \"id\": 1 } }\n  DIR/none.yaml: there is no such file\n  DIR/os.yaml: without the key\n" +
+		{[]string{"users"}, cli.ExitOK, "users: maps are merged, and the first file that has a key of them counts\n  DIR/far.yaml:1:1: { \"a\": { \"id\": 1 } }\n  DIR/none.yaml: there is no such file\n  DIR/os.yaml: without the key\n" +
 			"  DIR/common.yaml:2:1: { \"a\": { \"b\": \"x\", \"id\": 2 } }\n= { \"a\": { \"b\": \"x\", \"id\": 1 } }\n"},
-		{[]string{"port"}, exitOK, "port: the first file that has it counts\n  DIR/far.yaml: without the key\n  DIR/none.yaml: there is no such file\n  DIR/os.yaml:1:1: 80\n  DIR/common.yaml:1:1: 90\n= 80\n"},
-		{[]string{"port", "-o", "json"}, exitOK, "\"line\": 1,\n      \"missing\": false,\n      \"value\": 80\n"},
-		{[]string{"users.a.id"}, exitOK, "users.a.id: maps are merged, and the first file that has a key of them counts\n  DIR/far.yaml:1:13: 1\n  DIR/none.yaml: there is no such file\n  DIR/os.yaml: without the key\n" +
+		{[]string{"port"}, cli.ExitOK, "port: the first file that has it counts\n  DIR/far.yaml: without the key\n  DIR/none.yaml: there is no such file\n  DIR/os.yaml:1:1: 80\n  DIR/common.yaml:1:1: 90\n= 80\n"},
+		{[]string{"port", "-o", "json"}, cli.ExitOK, "\"line\": 1,\n      \"missing\": false,\n      \"value\": 80\n"},
+		{[]string{"users.a.id"}, cli.ExitOK, "users.a.id: maps are merged, and the first file that has a key of them counts\n  DIR/far.yaml:1:13: 1\n  DIR/none.yaml: there is no such file\n  DIR/os.yaml: without the key\n" +
 			"  DIR/common.yaml:2:13: 2\n= 1\n"},
-		{[]string{"users.a.ib"}, exitUsage, "the data of the graph have no key \"users.a.ib\" (did you mean \"users.a.b\"?)"},
-		{[]string{"usrs.a"}, exitUsage, "the data of the graph have no key \"usrs.a\" (did you mean \"users\"?)"},
-		{[]string{"port.x"}, exitUsage, "the data of the graph have no key \"port.x\""},
-		{[]string{"prot"}, exitUsage, "the data of the graph have no key \"prot\" (did you mean \"port\"?)"},
+		{[]string{"users.a.ib"}, cli.ExitUsage, "the data of the graph have no key \"users.a.ib\" (did you mean \"users.a.b\"?)"},
+		{[]string{"usrs.a"}, cli.ExitUsage, "the data of the graph have no key \"usrs.a\" (did you mean \"users\"?)"},
+		{[]string{"port.x"}, cli.ExitUsage, "the data of the graph have no key \"port.x\""},
+		{[]string{"prot"}, cli.ExitUsage, "the data of the graph have no key \"prot\" (did you mean \"port\"?)"},
 	} {
 		out, code := invoke(t, "", append(append([]string{"data", "explain"}, c.args...), args...)...)
 		if out = strings.ReplaceAll(out, dir+"/", in); code != c.code || !strings.Contains(out, c.want) {

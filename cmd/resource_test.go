@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -58,12 +59,16 @@ type coin struct {
 }
 
 func (c *coin) Default() engine.Res { return &coin{world: c.world} }
-func (c *coin) Validate() error     { return nil }
+
+func (c *coin) Validate() error { return nil }
+
 func (c *coin) Init(i *engine.Init) error {
 	c.init = i
 	return nil
 }
+
 func (c *coin) Cleanup() error { return nil }
+
 func (c *coin) Watch(ctx context.Context) error {
 	c.init.Running()
 	for {
@@ -140,19 +145,25 @@ type blank struct {
 }
 
 func (*blank) Default() engine.Res { return &blank{} }
-func (*blank) Validate() error     { return nil }
+
+func (*blank) Validate() error { return nil }
+
 func (b *blank) Init(i *engine.Init) error {
 	b.init = i
 	return nil
 }
+
 func (*blank) Cleanup() error { return nil }
+
 func (b *blank) Watch(ctx context.Context) error {
 	b.init.Running()
 	<-ctx.Done()
 	return nil
 }
+
 func (*blank) CheckApply(context.Context, bool) (bool, error) { return true, nil }
-func (*blank) Cmp(engine.Res) error                           { return nil }
+
+func (*blank) Cmp(engine.Res) error { return nil }
 
 // talker can only be shown, and reads text by itself.
 type talker struct {
@@ -161,10 +172,12 @@ type talker struct {
 }
 
 func (*talker) Default() engine.Res { return &talker{} }
+
 func (t *talker) Read(context.Context) (engine.Res, error) {
 	got := &talker{Word: t.Word}
 	return got, nil
 }
+
 func (*talker) FromText(key, text string) (any, error) {
 	if text == "mad" {
 		panic("boo")
@@ -179,6 +192,7 @@ func (*talker) FromText(key, text string) (any, error) {
 type heap struct{ blank }
 
 func (*heap) Default() engine.Res { return &heap{} }
+
 func (*heap) List(context.Context) iter.Seq2[engine.Res, error] {
 	return func(func(engine.Res, error) bool) {}
 }
@@ -357,12 +371,12 @@ func TestResourceRefuses(t *testing.T) {
 		{"it is empty, name a place", []string{"-f", ""}},
 	} {
 		code, out, errs := withKinds(t, reg, "", append([]string{"resource"}, e.args...)...)
-		if code != exitUsage || out != "" || !strings.Contains(errs, e.want) || strings.Contains(errs, "1234") {
+		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, e.want) || strings.Contains(errs, "1234") {
 			t.Errorf("%q: code %d, %q\n%swant %s", e.args, code, out, errs, e.want)
 		}
 	}
 	code, _, errs := withKinds(t, reg, "", "resource", "coin", "x", "txt=1", "size=2", "pin=3")
-	if code != exitUsage || strings.Count(errs, "\n") != 3 {
+	if code != cli.ExitUsage || strings.Count(errs, "\n") != 3 {
 		t.Errorf("not all at once: %s", errs)
 	}
 	if len(c.value) > 0 {
@@ -436,10 +450,10 @@ func TestResourceText(t *testing.T) {
 func TestResourceWatch(t *testing.T) {
 	c, reg := mint(t, map[string]coin{"a": {Text: "1"}})
 	r, w := io.Pipe()
-	a := &app{in: strings.NewReader(""), out: w, err: io.Discard, exit: func(int) { panic("exit") }, folders: kinds.Options{Kinds: reg}}
+	a := &cli.App{In: strings.NewReader(""), Out: w, Err: io.Discard, Exit: func(int) { panic("exit") }, Folders: kinds.Options{Kinds: reg}}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	done := make(chan int)
-	go func() { done <- a.main(ctx, []string{"resource", "coin", "a", "--watch", "-o", "json"}) }()
+	go func() { done <- execute(ctx, a, []string{"resource", "coin", "a", "--watch", "-o", "json"}) }()
 	lines := json.NewDecoder(r)
 	for _, want := range []string{"1", "2", "3"} {
 		var s observationJSON0
@@ -451,7 +465,7 @@ func TestResourceWatch(t *testing.T) {
 		c.mu.Unlock()
 		c.news <- struct{}{}
 	}
-	cancel(signalError{Signal: os.Interrupt})
+	cancel(cli.SignalError{Signal: os.Interrupt})
 	if code := <-done; code != 0 {
 		t.Errorf("code %d", code)
 	}
@@ -466,8 +480,8 @@ func TestResourceStreams(t *testing.T) {
 		}
 		_, reg := mint(t, many)
 		out := &firstWrites{}
-		a := &app{in: strings.NewReader(""), out: out, err: io.Discard, folders: kinds.Options{Kinds: reg}}
-		if code := a.main(t.Context(), []string{"resource", "coin", "-o", form}); code != 0 || out.n < 2000 || out.most > 500 {
+		a := &cli.App{In: strings.NewReader(""), Out: out, Err: io.Discard, Folders: kinds.Options{Kinds: reg}}
+		if code := execute(t.Context(), a, []string{"resource", "coin", "-o", form}); code != 0 || out.n < 2000 || out.most > 500 {
 			t.Errorf("%s: code %d, %d writes of up to %d bytes", form, code, out.n, out.most)
 		}
 	}
@@ -485,35 +499,10 @@ func (w *firstWrites) Write(b []byte) (int, error) {
 func TestResourceNobodyReads(t *testing.T) {
 	_, reg := mint(t, map[string]coin{"a": {}})
 	for _, args := range [][]string{{"resource", "coin"}, {"resource", "coin", "a", "-o", "json"}, {"import", "coin"}, {"resource", "coin", "a", "--watch"}} {
-		a := &app{in: strings.NewReader(""), out: fullWriter{}, err: io.Discard, folders: kinds.Options{Kinds: reg}}
-		if code := a.main(t.Context(), args); code == 0 {
+		a := &cli.App{In: strings.NewReader(""), Out: fullWriter{}, Err: io.Discard, Folders: kinds.Options{Kinds: reg}}
+		if code := execute(t.Context(), a, args); code == 0 {
 			t.Errorf("%q: code 0", args)
 		}
-	}
-}
-
-// TestLookingEnds: the code of what was asked wrongly is not mixed with others.
-func TestLookingEnds(t *testing.T) {
-	bad := errors.New("bad")
-	for _, c := range []struct {
-		code int
-		err  error
-		want int
-	}{
-		{0, nil, 0}, {exitChange, nil, 2}, {exitFailed, nil, 4}, {exitChange | exitFailed, nil, 6}, {exitUsage, nil, 1}, {exitUsage | exitFailed, nil, 1},
-		{exitChange, signalError{Signal: os.Interrupt}, 6},
-	} {
-		err := (&looking{code: c.code}).end(c.err)
-		got := 0
-		if e, ok := errors.AsType[*codeError](err); ok {
-			got = e.code
-		}
-		if got != c.want {
-			t.Errorf("%d and %v give %d, want %d", c.code, c.err, got, c.want)
-		}
-	}
-	if err := (&looking{}).end(bad); !errors.Is(err, bad) {
-		t.Error(err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
@@ -221,10 +222,10 @@ func (v cliVector) run(t *testing.T) string {
 	t.Logf("code %d\n%s%s", code, out, errs)
 	switch {
 	case r.should != nil:
-		return "set " + setText(r.should, code == exitFailed)
-	case code == exitUsage:
+		return "set " + setText(r.should, code == cli.ExitFailed)
+	case code == cli.ExitUsage:
 		return "refused"
-	case code == exitFailed:
+	case code == cli.ExitFailed:
 		return "failed"
 	default:
 		return "shown\n" + out
@@ -282,8 +283,8 @@ func TestImportedTypesShowNoChange(t *testing.T) {
 func withKinds(t *testing.T, reg *engine.Registry, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
-	a := &app{in: strings.NewReader(in), out: &o, err: &e, exit: func(int) { panic("exit") }, folders: kinds.Options{Kinds: reg}}
-	code = a.main(t.Context(), args)
+	a := &cli.App{In: strings.NewReader(in), Out: &o, Err: &e, Exit: func(int) { panic("exit") }, Folders: kinds.Options{Kinds: reg}}
+	code = execute(t.Context(), a, args)
 	return code, o.String(), e.String()
 }
 

@@ -10,6 +10,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
 )
 
 // terminalPair returns a terminal, and the end that gets what is written to it.
@@ -39,12 +42,12 @@ func terminalPair(t *testing.T) (terminal, reader *os.File) {
 // TestEvalOnATerminal: a text of a hostile file alters no terminal; a file or a pipe gets it as it is.
 func TestEvalOnATerminal(t *testing.T) {
 	const expression, raw, shown = `'a\u001b[31mb'`, "a\x1b[31mb\n", `a\x1b[31mb`
-	if out, code := invoke(t, "", "eval", expression); code != exitOK || out != raw {
+	if out, code := invoke(t, "", "eval", expression); code != cli.ExitOK || out != raw {
 		t.Errorf("a pipe gets %q, code %d", out, code)
 	}
 	terminal, reader := terminalPair(t)
-	a := &app{in: strings.NewReader(""), out: terminal, err: io.Discard, exit: func(int) {}}
-	if code := a.main(context.WithoutCancel(t.Context()), []string{"eval", expression}); code != exitOK {
+	a := &cli.App{In: strings.NewReader(""), Out: terminal, Err: io.Discard, Exit: func(int) {}}
+	if code := execute(context.WithoutCancel(t.Context()), a, []string{"eval", expression}); code != cli.ExitOK {
 		t.Fatalf("code %d", code)
 	}
 	buf := make([]byte, 4096)
@@ -86,31 +89,23 @@ resources:
 	} {
 		terminal, reader := terminalPair(t)
 		var errs strings.Builder
-		a := &app{in: strings.NewReader(""), out: terminal, err: &errs, exit: func(int) {}}
+		a := &cli.App{In: strings.NewReader(""), Out: terminal, Err: &errs, Exit: func(int) {}}
 		got := make(chan string)
 		go func() {
 			var b strings.Builder
 			_, _ = io.Copy(&b, reader) // a terminal without a program at it is an error of the reader
 			got <- b.String()
 		}()
-		a.main(context.WithoutCancel(t.Context()), args)
+		execute(context.WithoutCancel(t.Context()), a, args)
 		_ = terminal.Close()
 		for _, out := range []string{<-got, errs.String()} {
 			out = strings.ReplaceAll(out, "\r\n", "\n")
-			if visibleLines(out) != out {
+			if render.VisibleLines(out) != out {
 				t.Errorf("%q: %q", args, out)
 			}
 		}
 	}
-	if out, code := invoke(t, "", "fmt", plain); code != exitOK || !strings.Contains(out, `"g\u202E"`) {
+	if out, code := invoke(t, "", "fmt", plain); code != cli.ExitOK || !strings.Contains(out, `"g\u202E"`) {
 		t.Errorf("an escape is formatted as %q, code %d", out, code)
-	}
-}
-
-// TestFindingJ9Lines: a document on a line is as safe as an indented one.
-func TestFindingJ9Lines(t *testing.T) {
-	var b strings.Builder
-	if err := writeJSONLine(&b, map[string]string{"a\u202e": "b\u009b\xff<"}); err != nil || b.String() != `{"a\u202e":"b\u009b\ufffd<"}`+"\n" {
-		t.Errorf("%q, %v", b.String(), err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"filippo.io/age"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestSecretVerbs: a value goes into a file and comes back, a plan shows nothing of it, and without an identity there is a reason.
@@ -17,10 +19,10 @@ func TestSecretVerbs(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	a := &app{in: strings.NewReader("hunter2\n"), out: &b, err: &b}
-	code := a.main(t.Context(), []string{"secret", "encrypt", "--to", id.Recipient().String()})
+	a := &cli.App{In: strings.NewReader("hunter2\n"), Out: &b, Err: &b}
+	code := execute(t.Context(), a, []string{"secret", "encrypt", "--to", id.Recipient().String()})
 	sealed := b.String()
-	if code != exitOK || !strings.HasPrefix(sealed, "ENC[age,") || strings.Contains(sealed, "hunter") {
+	if code != cli.ExitOK || !strings.HasPrefix(sealed, "ENC[age,") || strings.Contains(sealed, "hunter") {
 		t.Fatal(code, sealed)
 	}
 	for name, text := range map[string]string{
@@ -40,20 +42,20 @@ func TestSecretVerbs(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"secret", "decrypt", "secrets.yaml", "db/password", "--identity", "age.key"}, exitOK, "hunter2\n"},
-		{[]string{"secret", "decrypt", "secrets.yaml", "db/none", "--identity", "age.key"}, exitUsage, `has no secret "db/none"`},
-		{[]string{"secret", "decrypt", "secrets.yaml", "db/password", "--identity", "gone"}, exitUsage, "no such file"},
-		{[]string{"secret", "list", "secrets.yaml"}, exitOK, "db/password\n"},
-		{[]string{"secret", "list", "plain.yaml"}, exitFailed, "a  is not encrypted\n"},
-		{[]string{"secret", "encrypt"}, exitUsage, "name a recipient"},
-		{[]string{"secret", "encrypt", "--to", id.Recipient().String()}, exitUsage, "there is no value on standard input"},
-		{[]string{"validate", "graph.yaml", "--identity", "age.key"}, exitOK, "ok: 1 resource"},
-		{[]string{"validate", "graph.yaml"}, exitOK, "ok: 1 resource"},
-		{[]string{"render", "graph.yaml"}, exitOK, "secret, and left out of the next one: content"},
-		{[]string{"run", "graph.yaml", "--tmp-prefix", "--converged-exit"}, exitUsage, "no identity is given, which --identity FILE does"},
-		{[]string{"eval", "secret('db/password')", "graph.yaml", "--identity", "age.key"}, exitUsage, "may stand only in a parameter"},
-		{[]string{"test", "g_test.yaml"}, exitFailed, "ok    g_test.yaml: a\nFAIL  g_test.yaml: b\n"},
-		{[]string{"test", "g_test.yaml"}, exitFailed, `the test has no secret "db/password"`},
+		{[]string{"secret", "decrypt", "secrets.yaml", "db/password", "--identity", "age.key"}, cli.ExitOK, "hunter2\n"},
+		{[]string{"secret", "decrypt", "secrets.yaml", "db/none", "--identity", "age.key"}, cli.ExitUsage, `has no secret "db/none"`},
+		{[]string{"secret", "decrypt", "secrets.yaml", "db/password", "--identity", "gone"}, cli.ExitUsage, "no such file"},
+		{[]string{"secret", "list", "secrets.yaml"}, cli.ExitOK, "db/password\n"},
+		{[]string{"secret", "list", "plain.yaml"}, cli.ExitFailed, "a  is not encrypted\n"},
+		{[]string{"secret", "encrypt"}, cli.ExitUsage, "name a recipient"},
+		{[]string{"secret", "encrypt", "--to", id.Recipient().String()}, cli.ExitUsage, "there is no value on standard input"},
+		{[]string{"validate", "graph.yaml", "--identity", "age.key"}, cli.ExitOK, "ok: 1 resource"},
+		{[]string{"validate", "graph.yaml"}, cli.ExitOK, "ok: 1 resource"},
+		{[]string{"render", "graph.yaml"}, cli.ExitOK, "secret, and left out of the next one: content"},
+		{[]string{"run", "graph.yaml", "--tmp-prefix", "--converged-exit"}, cli.ExitUsage, "no identity is given, which --identity FILE does"},
+		{[]string{"eval", "secret('db/password')", "graph.yaml", "--identity", "age.key"}, cli.ExitUsage, "may stand only in a parameter"},
+		{[]string{"test", "g_test.yaml"}, cli.ExitFailed, "ok    g_test.yaml: a\nFAIL  g_test.yaml: b\n"},
+		{[]string{"test", "g_test.yaml"}, cli.ExitFailed, `the test has no secret "db/password"`},
 	} {
 		out, code := invoke(t, "", c.args...)
 		if code != c.code || !strings.Contains(out, c.want) || c.args[1] != "decrypt" && strings.Contains(out, "hunter") {

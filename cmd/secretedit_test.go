@@ -9,6 +9,7 @@ import (
 
 	"filippo.io/age"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/engine/seal"
 )
 
@@ -101,7 +102,7 @@ func TestSecretEdit(t *testing.T) {
 	}
 	k.editor(`cp "$1" ` + where + `/seen; echo "$1" >` + where + `/where; stat -c %a "$1" >>` + where + `/where
 sed -i 's/password: .*/password: a new one/' "$1"; printf 'key: |\n  line 1\n  line 2\nport: 5\n' >>"$1"`)
-	k.runs(exitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
+	k.runs(cli.ExitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
 	if seen := k.read("seen"); !strings.Contains(seen, "password: \"the old one\"") || !strings.Contains(seen, "# top\n") || strings.Contains(seen, "ENC[") {
 		t.Errorf("the editor has seen\n%s", seen)
 	}
@@ -125,12 +126,12 @@ sed -i 's/password: .*/password: a new one/' "$1"; printf 'key: |\n  line 1\n  l
 	}
 	for key, want := range map[string]string{"db/password": "a new one\n", "db/user": "stays\n", "key": "line 1\nline 2\n", "port": "5\n"} {
 		for _, who := range []string{"ann.key", "host.key"} {
-			k.runs(exitOK, want, "secret", "decrypt", "s.yaml", key, "--identity", who)
+			k.runs(cli.ExitOK, want, "secret", "decrypt", "s.yaml", key, "--identity", who)
 		}
 	}
-	k.runs(exitOK, "db/password\n", "secret", "list", "s.yaml")
+	k.runs(cli.ExitOK, "db/password\n", "secret", "list", "s.yaml")
 	k.editor("true")
-	k.runs(exitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
+	k.runs(cli.ExitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
 	if k.read("s.yaml") != after {
 		t.Error("an edit without a change has written the file")
 	}
@@ -161,7 +162,7 @@ func TestSecretEditWrong(t *testing.T) {
 	} {
 		k.write("s.yaml", before)
 		k.editor(c.editor)
-		out := k.runs(exitUsage, c.want, "secret", "edit", c.file, "--identity", "ann.key")
+		out := k.runs(cli.ExitUsage, c.want, "secret", "edit", c.file, "--identity", "ann.key")
 		if c.file == "two.yaml" && !strings.Contains(out, "two.yaml:2:4") {
 			t.Errorf("not all values are named: %s", out)
 		}
@@ -170,20 +171,20 @@ func TestSecretEditWrong(t *testing.T) {
 		}
 	}
 	k.editor("true")
-	k.runs(exitUsage, "needs an identity: name its file with --identity", "secret", "edit", "s.yaml")
-	k.runs(exitUsage, "--to is for a new file", "secret", "edit", "s.yaml", "--to", k.to("bob"))
+	k.runs(cli.ExitUsage, "needs an identity: name its file with --identity", "secret", "edit", "s.yaml")
+	k.runs(cli.ExitUsage, "--to is for a new file", "secret", "edit", "s.yaml", "--to", k.to("bob"))
 }
 
 // TestSecretEditNew: a new file begins with its recipients, and needs no identity.
 func TestSecretEditNew(t *testing.T) {
 	k := newKeyring(t, "ann")
 	k.editor(`echo 'a: hunter2' >>"$1"`)
-	k.runs(exitOK, "", "secret", "edit", "new.yaml", "--to", k.to("ann"))
+	k.runs(cli.ExitOK, "", "secret", "edit", "new.yaml", "--to", k.to("ann"))
 	if text := k.read("new.yaml"); strings.Contains(text, "hunter2") || !strings.Contains(text, k.to("ann")) {
 		t.Errorf("the new file is\n%s", text)
 	}
-	k.runs(exitOK, "hunter2\n", "secret", "decrypt", "new.yaml", "a", "--identity", "ann.key")
-	k.runs(exitOK, "a\n", "secret", "list", "new.yaml")
+	k.runs(cli.ExitOK, "hunter2\n", "secret", "decrypt", "new.yaml", "a", "--identity", "ann.key")
+	k.runs(cli.ExitOK, "a\n", "secret", "list", "new.yaml")
 }
 
 // TestSecretRekey: a host comes, another one leaves. All values of all files are for the present list, or nothing is written.
@@ -194,15 +195,15 @@ func TestSecretRekey(t *testing.T) {
 	k.write("t.yaml", list+"a: clear\n")
 	k.write("u.yaml", list+"a: "+k.sealed("z", "old")+"\n")
 	was := k.read("s.yaml")
-	k.runs(exitUsage, "u.yaml:2:4: it is encrypted to other hosts", "secret", "rekey", "s.yaml", "u.yaml", "--identity", "ann.key")
+	k.runs(cli.ExitUsage, "u.yaml:2:4: it is encrypted to other hosts", "secret", "rekey", "s.yaml", "u.yaml", "--identity", "ann.key")
 	if k.read("s.yaml") != was {
 		t.Error("a part was written")
 	}
-	k.runs(exitUsage, "gone.yaml: file does not exist", "secret", "rekey", "gone.yaml", "--identity", "ann.key")
-	k.runs(exitOK, "", "secret", "rekey", "s.yaml", "t.yaml", "--identity", "ann.key")
+	k.runs(cli.ExitUsage, "gone.yaml: file does not exist", "secret", "rekey", "gone.yaml", "--identity", "ann.key")
+	k.runs(cli.ExitOK, "", "secret", "rekey", "s.yaml", "t.yaml", "--identity", "ann.key")
 	for _, c := range [][3]string{{"s.yaml", "a", "x\n"}, {"s.yaml", "b/c", "y\n"}, {"t.yaml", "a", "clear\n"}} {
-		k.runs(exitOK, c[2], "secret", "decrypt", c[0], c[1], "--identity", "new.key")
-		k.runs(exitUsage, "encrypted to other hosts", "secret", "decrypt", c[0], c[1], "--identity", "old.key")
+		k.runs(cli.ExitOK, c[2], "secret", "decrypt", c[0], c[1], "--identity", "new.key")
+		k.runs(cli.ExitUsage, "encrypted to other hosts", "secret", "decrypt", c[0], c[1], "--identity", "old.key")
 	}
 	if text := k.read("s.yaml"); !strings.Contains(text, "# why") || !strings.HasPrefix(text, "recipients: [age1") {
 		t.Errorf("the comment or the list is lost:\n%s", text)
@@ -214,15 +215,15 @@ func TestSecretEncryptFor(t *testing.T) {
 	k := newKeyring(t, "ann")
 	k.write("s.yaml", "recipients: ["+k.to("ann")+"]\n")
 	var b bytes.Buffer
-	a := &app{in: strings.NewReader("hunter2\n"), out: &b, err: &b}
-	code := a.main(t.Context(), []string{"secret", "encrypt", "--for", "s.yaml"})
+	a := &cli.App{In: strings.NewReader("hunter2\n"), Out: &b, Err: &b}
+	code := execute(t.Context(), a, []string{"secret", "encrypt", "--for", "s.yaml"})
 	out := b.String()
-	if code != exitOK || !strings.HasPrefix(out, "ENC[") {
+	if code != cli.ExitOK || !strings.HasPrefix(out, "ENC[") {
 		t.Fatal(code, out)
 	}
 	k.write("s.yaml", k.read("s.yaml")+"a: "+out)
-	k.runs(exitOK, "hunter2\n", "secret", "decrypt", "s.yaml", "a", "--identity", "ann.key")
-	k.runs(exitUsage, "says not to whom", "secret", "encrypt", "--for", "gone.yaml")
+	k.runs(cli.ExitOK, "hunter2\n", "secret", "decrypt", "s.yaml", "a", "--identity", "ann.key")
+	k.runs(cli.ExitUsage, "says not to whom", "secret", "encrypt", "--for", "gone.yaml")
 }
 
 // TestPlanWithoutIdentity: a plan needs no identity. The resources with a secret are unknown, with the name of the secret, and
@@ -248,7 +249,7 @@ func TestPlanWithoutIdentity(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} { // what is not there would surely be made
 		k.write("out/"+name, "old")
 	}
-	out := k.runs(exitChange, "out/d] would change:", "plan", "g.yaml")
+	out := k.runs(cli.ExitChange, "out/d] would change:", "plan", "g.yaml")
 	for _, name := range []string{"a", "b", "c"} {
 		if want := "out/" + name + "] is unknown until the secret db/password can be read\n"; !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
@@ -257,14 +258,14 @@ func TestPlanWithoutIdentity(t *testing.T) {
 	if strings.Contains(out, "hunter2") || strings.Contains(out, "(unknown)") {
 		t.Errorf("the plan shows what it can't know:\n%s", out)
 	}
-	k.runs(exitChange, `"until": "the secret db/password"`, "plan", "g.yaml", "-o", "json")
-	k.runs(exitChange, "is unknown until the secret token can be read", "plan", "cred.yaml")
-	k.runs(exitUsage, `there is no secret "db/none"`, "plan", "gone.yaml")
-	k.runs(exitUsage, "no identity is given", "run", "g.yaml", "--converged-exit", "--tmp-prefix")
+	k.runs(cli.ExitChange, `"until": "the secret db/password"`, "plan", "g.yaml", "-o", "json")
+	k.runs(cli.ExitChange, "is unknown until the secret token can be read", "plan", "cred.yaml")
+	k.runs(cli.ExitUsage, `there is no secret "db/none"`, "plan", "gone.yaml")
+	k.runs(cli.ExitUsage, "no identity is given", "run", "g.yaml", "--converged-exit", "--tmp-prefix")
 	if _, err := os.Stat("out/d"); err == nil {
 		t.Error("something was made")
 	}
-	if out := k.runs(exitChange, "out/a", "plan", "g.yaml", "--identity", "ann.key"); strings.Contains(out, "until the secret") || strings.Contains(out, "hunter2") {
+	if out := k.runs(cli.ExitChange, "out/a", "plan", "g.yaml", "--identity", "ann.key"); strings.Contains(out, "until the secret") || strings.Contains(out, "hunter2") {
 		t.Errorf("with the identity\n%s", out)
 	}
 }

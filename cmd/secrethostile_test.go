@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
 
@@ -50,7 +51,7 @@ func TestSecretEditHostile(t *testing.T) {
 			t.Errorf("%s leaves %v", script, list)
 		}
 		after := k.read("s.yaml")
-		if code != exitOK && after != before {
+		if code != cli.ExitOK && after != before {
 			t.Errorf("%s has altered the file:\n%s", script, after)
 		}
 		for _, clear := range []string{"correct", "horse", "AbCdEf", "hunter2"} {
@@ -62,29 +63,29 @@ func TestSecretEditHostile(t *testing.T) {
 	}
 	shows := func(key, want string) {
 		t.Helper()
-		k.runs(exitOK, want, "secret", "decrypt", "s.yaml", key, "--identity", "ann.key")
+		k.runs(cli.ExitOK, want, "secret", "decrypt", "s.yaml", key, "--identity", "ann.key")
 	}
-	if edit(exitOK, "s.yaml stays as it was", "exit 0") != before {
+	if edit(cli.ExitOK, "s.yaml stays as it was", "exit 0") != before {
 		t.Error("an editor that returns at once has altered the file")
 	}
-	edit(exitUsage, "the file stays as it was", "kill -9 $$")
-	edit(exitUsage, "", `rm "$1"`)
-	edit(exitUsage, "", `rm "$1"; ln -s /etc/hostname "$1"`)
-	edit(exitUsage, "", `: >"$1"`)
-	edit(exitUsage, "bytes: divide it", `truncate -s 67108865 "$1"`)
-	edit(exitUsage, "would have a part of the secret a in the clear", `sed -i 's/^a:/# a:/' "$1"; echo 'b: x' >>"$1"`)
-	edit(exitUsage, "would have a part of the secret key in the clear", `printf '# AbCdEfGhIjKl\nb: x\n' >>"$1"`)
-	edit(exitOK, "", `echo 'recipients/token: hunter2' >>"$1"; echo '"": {recipients: hunter2}' >>"$1"`)
-	edit(exitOK, "", `printf 'b: !!binary `+base64.StdEncoding.EncodeToString([]byte("hunter2"))+`\n' >>"$1"`)
+	edit(cli.ExitUsage, "the file stays as it was", "kill -9 $$")
+	edit(cli.ExitUsage, "", `rm "$1"`)
+	edit(cli.ExitUsage, "", `rm "$1"; ln -s /etc/hostname "$1"`)
+	edit(cli.ExitUsage, "", `: >"$1"`)
+	edit(cli.ExitUsage, "bytes: divide it", `truncate -s 67108865 "$1"`)
+	edit(cli.ExitUsage, "would have a part of the secret a in the clear", `sed -i 's/^a:/# a:/' "$1"; echo 'b: x' >>"$1"`)
+	edit(cli.ExitUsage, "would have a part of the secret key in the clear", `printf '# AbCdEfGhIjKl\nb: x\n' >>"$1"`)
+	edit(cli.ExitOK, "", `echo 'recipients/token: hunter2' >>"$1"; echo '"": {recipients: hunter2}' >>"$1"`)
+	edit(cli.ExitOK, "", `printf 'b: !!binary `+base64.StdEncoding.EncodeToString([]byte("hunter2"))+`\n' >>"$1"`)
 	shows("b", "hunter2\n")
-	edit(exitOK, "", `echo 'b: "`+k.sealed("pasted", "ann")+`"' >>"$1"`)
+	edit(cli.ExitOK, "", `echo 'b: "`+k.sealed("pasted", "ann")+`"' >>"$1"`)
 	shows("b", "pasted\n")
 	shows("key", pem)
 	shows("a", "correct horse\n")
-	edit(exitUsage, "s.yaml:8:4: it is encrypted to other hosts", `echo 'b: "`+k.sealed("pasted", "host")+`"' >>"$1"`)
-	edit(exitUsage, "s.yaml:8:4: its cipher text is damaged", `echo 'b: "ENC[age,x]"' >>"$1"`)
+	edit(cli.ExitUsage, "s.yaml:8:4: it is encrypted to other hosts", `echo 'b: "`+k.sealed("pasted", "host")+`"' >>"$1"`)
+	edit(cli.ExitUsage, "s.yaml:8:4: its cipher text is damaged", `echo 'b: "ENC[age,x]"' >>"$1"`)
 	k.write("t.yaml", before)
-	k.runs(exitOK, "", "secret", "rekey", "t.yaml", "t.yaml", "--identity", "ann.key")
+	k.runs(cli.ExitOK, "", "secret", "rekey", "t.yaml", "t.yaml", "--identity", "ann.key")
 	if k.read("t.yaml") == before {
 		t.Error("a file that is named twice was not written")
 	}
@@ -119,7 +120,7 @@ func TestSecretEditKilled(t *testing.T) {
 	}
 	defer syscall.Kill(editor, syscall.SIGKILL)
 	k.editor("true")
-	k.runs(exitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
+	k.runs(cli.ExitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
 	if list := left(); len(list) != 1 {
 		t.Fatalf("while the editor is there, its folder has gone: %v", list)
 	}
@@ -127,7 +128,7 @@ func TestSecretEditKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(await.Left()); len(left()) > 0 && time.Now().Before(end); time.Sleep(5 * time.Millisecond) { // until the editor is dead
-		k.runs(exitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
+		k.runs(cli.ExitOK, "", "secret", "edit", "s.yaml", "--identity", "ann.key")
 	}
 	if list := left(); len(list) != 0 {
 		t.Errorf("the text of a dead edit is left: %v", list)

@@ -12,13 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // verbNamed returns a verb of the program.
 func verbNamed(t *testing.T, name string) *cobra.Command {
 	t.Helper()
-	cmd, _, err := newRoot(&app{in: strings.NewReader("")}, nil).Find([]string{name})
+	cmd, _, err := newRoot(&cli.App{In: strings.NewReader("")}, nil).Find([]string{name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,15 +30,15 @@ func verbNamed(t *testing.T, name string) *cobra.Command {
 // with the default that the table says.
 func TestFindingD6EveryFlagOfRun(t *testing.T) {
 	run, config := verbNamed(t, "run"), verbNamed(t, "config")
-	keys := bound(run)
+	keys := cli.Bound(run)
 	run.Flags().VisitAll(func(f *pflag.Flag) {
-		if f.Annotations[settingMark] == nil && !f.Hidden && f.Name != "help" && f.Name != "config" && f.Name != "no-color" {
+		if f.Annotations[cli.SettingMark] == nil && !f.Hidden && f.Name != "help" && f.Name != "config" && f.Name != "no-color" {
 			t.Errorf("--%s of run is no setting", f.Name)
 		}
 	})
-	shown := bound(config)
+	shown := cli.Bound(config)
 	seen := map[string]string{}
-	for _, s := range settings.Settings {
+	for _, s := range cli.Settings.Settings {
 		f := keys[s.Key]
 		if f == nil || shown[s.Key] == nil {
 			t.Errorf("%s is no flag of run, or not of config", s.Key)
@@ -52,7 +53,7 @@ func TestFindingD6EveryFlagOfRun(t *testing.T) {
 			}
 			seen[name] = s.Key
 		}
-		if s.Example == "" || settings.Later[s.Key] != "" {
+		if s.Example == "" || cli.Settings.Later[s.Key] != "" {
 			t.Errorf("%s has no example, or is not built", s.Key)
 		}
 		if err := f.Value.Set(exampleText(t, s.Key)); err != nil {
@@ -65,10 +66,10 @@ func TestFindingD6EveryFlagOfRun(t *testing.T) {
 func exampleText(t *testing.T, key string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "mgmt.yaml")
-	if err := os.WriteFile(path, []byte(key+": "+settings.Get(key).Example+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(key+": "+cli.Settings.Get(key).Example+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	file, ds := settings.Read(path, gapi.Source{})
+	file, ds := cli.Settings.Read(path, gapi.Source{})
 	if len(ds) > 0 {
 		t.Fatal(ds)
 	}
@@ -78,7 +79,7 @@ func exampleText(t *testing.T, key string) string {
 // cli runs the program with a configuration, and without variables of the surroundings.
 func invoke(t *testing.T, conf string, args ...string) (out string, code int) {
 	t.Helper()
-	for _, s := range settings.Settings {
+	for _, s := range cli.Settings.Settings {
 		t.Setenv(s.EnvName(), "")
 	}
 	path := filepath.Join(t.TempDir(), "mgmt.yaml")
@@ -88,8 +89,8 @@ func invoke(t *testing.T, conf string, args ...string) (out string, code int) {
 	t.Setenv("MGMT_CONFIG", path)
 	t.Setenv("MGMT_TRUST_OTHERS", "true") // the folder of a test is open to nobody, but /tmp is above it
 	var b bytes.Buffer
-	a := &app{in: strings.NewReader(""), out: &b, err: &b}
-	code = a.main(t.Context(), args)
+	a := &cli.App{In: strings.NewReader(""), Out: &b, Err: &b}
+	code = execute(t.Context(), a, args)
 	return strings.ReplaceAll(b.String(), path, "FILE"), code
 }
 
@@ -151,11 +152,11 @@ func TestFindingD6BadInput(t *testing.T) {
 		"x: " + strings.Repeat("[", 200_000): "FILE:",
 	} {
 		for _, verb := range []string{"status", "config", "plan", "validate"} {
-			if out, code := invoke(t, conf, verb); code != exitUsage || !strings.Contains(out, want) {
+			if out, code := invoke(t, conf, verb); code != cli.ExitUsage || !strings.Contains(out, want) {
 				t.Errorf("mgmt %s with %.40q: code %d, %.300s", verb, conf, code, out)
 			}
 		}
-		if out, code := invoke(t, conf, "version"); code != exitOK {
+		if out, code := invoke(t, conf, "version"); code != cli.ExitOK {
 			t.Errorf("mgmt version with %.40q: %s", conf, out)
 		}
 	}
@@ -164,7 +165,7 @@ func TestFindingD6BadInput(t *testing.T) {
 // TestFindingD6Empty: what sets nothing is no error.
 func TestFindingD6Empty(t *testing.T) {
 	for _, conf := range []string{"", "\n", "# nothing\n", "---\n", "{}\n", "null\n"} {
-		if out, code := invoke(t, conf, "config", "--check"); code != exitOK || out != "ok: FILE, 0 settings\n" {
+		if out, code := invoke(t, conf, "config", "--check"); code != cli.ExitOK || out != "ok: FILE, 0 settings\n" {
 			t.Errorf("%q: code %d, %s", conf, code, out)
 		}
 	}
@@ -172,7 +173,7 @@ func TestFindingD6Empty(t *testing.T) {
 
 // TestFindingD6Schema: the schema for editors is JSON with each setting.
 func TestFindingD6Schema(t *testing.T) {
-	text, err := settings.JSONSchema()
+	text, err := cli.Settings.JSONSchema()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +184,7 @@ func TestFindingD6Schema(t *testing.T) {
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range settings.Settings {
+	for _, s := range cli.Settings.Settings {
 		if doc.Properties[s.Key] == nil {
 			t.Errorf("%s is not in the schema", s.Key)
 		}
@@ -203,11 +204,11 @@ func TestOldNamesOfSettings(t *testing.T) {
 	} {
 		t.Setenv("MGMT_FIGHT", c.env)
 		out, code := invoke(t, c.conf, strings.Fields("config flapping"+c.args)...)
-		if lines := strings.Join(strings.Fields(out), " "); code != exitOK || !strings.Contains(lines, c.shown) || !strings.Contains(out, c.warned) {
+		if lines := strings.Join(strings.Fields(out), " "); code != cli.ExitOK || !strings.Contains(lines, c.shown) || !strings.Contains(out, c.warned) {
 			t.Errorf("%q, %q, %q: code %d, %s", c.conf, c.env, c.args, code, out)
 		}
 	}
-	if out, code := invoke(t, "", "config", "--help"); code != exitOK || strings.Contains(out, "--fight") {
+	if out, code := invoke(t, "", "config", "--help"); code != cli.ExitOK || strings.Contains(out, "--fight") {
 		t.Errorf("code %d, the help shows an old name", code)
 	}
 }

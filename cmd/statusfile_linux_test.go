@@ -5,12 +5,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestFullStatusFile: a status file that can't be written is told at the end, and leaves the code of a graph that failed as it is.
 func TestFullStatusFile(t *testing.T) {
 	dir := t.TempDir()
-	for text, want := range map[string]int{"noop: [{name: n}]": exitUsage, "exec: [{name: /bin/false}]": exitFailed} {
+	for text, want := range map[string]int{"noop: [{name: n}]": cli.ExitUsage, "exec: [{name: /bin/false}]": cli.ExitFailed} {
 		graph := filepath.Join(dir, "graph.yaml")
 		if err := os.WriteFile(graph, []byte("resources: {"+text+"}\n"), 0o600); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/resources/ssh/sshtest"
 )
 
@@ -53,11 +54,11 @@ func (b board) daemon(t *testing.T, args ...string) *shared {
 	t.Setenv("MGMT_PREFIX", filepath.Join(b.dir, "state"))
 	ctx, cancel := context.WithCancel(t.Context())
 	said := &shared{}
-	a := &app{in: strings.NewReader(""), out: said, err: said}
+	a := &cli.App{In: strings.NewReader(""), Out: said, Err: said}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		a.main(ctx, append(append([]string{"run", filepath.Join(b.dir, "graph.yaml"), "--tmp-prefix", "--types", b.types}, b.targets()...), args...))
+		execute(ctx, a, append(append([]string{"run", filepath.Join(b.dir, "graph.yaml"), "--tmp-prefix", "--types", b.types}, b.targets()...), args...))
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 	return said

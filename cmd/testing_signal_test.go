@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
 
@@ -48,7 +49,7 @@ func TestTestIsInterrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	ended, ok := errors.AsType[*exec.ExitError](c.Wait())
-	if !ok || ended.ExitCode() != exitFailed || !strings.Contains(said.String(), "ended before all tests had run: signal interrupt") {
+	if !ok || ended.ExitCode() != cli.ExitFailed || !strings.Contains(said.String(), "ended before all tests had run: signal interrupt") {
 		t.Errorf("%v: %s", ended, said.String())
 	}
 	if list := there(); len(list) > 0 {

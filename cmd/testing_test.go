@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 var pageFence = regexp.MustCompile("(?ms)^```(yaml|text)\n(.*?)^```$")
@@ -66,7 +68,7 @@ func TestTestOutput(t *testing.T) {
 			Failures []struct{ Place string }
 		}
 	}
-	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitFailed || len(got.Tests) != 2 || got.Tests[0].OK || !got.Tests[1].OK ||
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != cli.ExitFailed || len(got.Tests) != 2 || got.Tests[0].OK || !got.Tests[1].OK ||
 		got.Tests[0].Failures[0].Place != "b_test.yaml:2:46" {
 		t.Errorf("code %d, %v: %s", code, err, out)
 	}
@@ -79,11 +81,11 @@ func TestTestOutput(t *testing.T) {
 		code int
 		want string
 	}{
-		{"bad/c_test.yml", exitUsage, `unknown key "test" (did you mean "tests"?)`},
-		{"bad/none.yaml", exitUsage, "the file is empty"},
-		{"bad", exitUsage, "there is no file *_test.yaml or *_test.toml in bad"},
-		{"gone", exitUsage, "no such file"},
-		{"lost", exitFailed, "gone.yaml: no such file"},
+		{"bad/c_test.yml", cli.ExitUsage, `unknown key "test" (did you mean "tests"?)`},
+		{"bad/none.yaml", cli.ExitUsage, "the file is empty"},
+		{"bad", cli.ExitUsage, "there is no file *_test.yaml or *_test.toml in bad"},
+		{"gone", cli.ExitUsage, "no such file"},
+		{"lost", cli.ExitFailed, "gone.yaml: no such file"},
 	} {
 		if out, code := invoke(t, "", "test", c.arg); code != c.code || !strings.Contains(out, c.want) {
 			t.Errorf("mgmt test %s: code %d, %s", c.arg, code, out)
@@ -99,7 +101,7 @@ func TestFolderWithoutTests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if out, code := invoke(t, "", "validate", dir); code != exitOK || !strings.Contains(out, "ok: 1 resource") {
+	if out, code := invoke(t, "", "validate", dir); code != cli.ExitOK || !strings.Contains(out, "ok: 1 resource") {
 		t.Errorf("code %d, %s", code, out)
 	}
 }

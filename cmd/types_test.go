@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // fenced finds the blocks of a page.
@@ -58,8 +60,8 @@ func (b board) mgmt(t *testing.T, args ...string) (int, string) {
 	t.Helper()
 	t.Setenv("MGMT_PREFIX", filepath.Join(b.dir, "state"))
 	var out bytes.Buffer
-	a := &app{in: strings.NewReader(""), out: &out, err: &out}
-	code := a.main(t.Context(), append(args, "--types", b.types))
+	a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &out}
+	code := execute(t.Context(), a, append(args, "--types", b.types))
 	return code, out.String()
 }
 
@@ -97,8 +99,8 @@ func TestTypes(t *testing.T) {
 		var out string
 		if c.args[0] == "__complete" {
 			var buf bytes.Buffer
-			a := &app{in: strings.NewReader(""), out: &buf, err: &buf}
-			code, out = a.main(t.Context(), c.args), buf.String()
+			a := &cli.App{In: strings.NewReader(""), Out: &buf, Err: &buf}
+			code, out = execute(t.Context(), a, c.args), buf.String()
 		} else {
 			code, out = b.mgmt(t, c.args...)
 		}
@@ -128,7 +130,7 @@ func TestTypesRefused(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, out)
 		}
 	}
-	if code != exitUsage || strings.Contains(out, "pinboard") {
+	if code != cli.ExitUsage || strings.Contains(out, "pinboard") {
 		t.Error(code, out)
 	}
 }

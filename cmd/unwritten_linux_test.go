@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestFindingJ3UnwrittenVerbs: a verb that reads its file once gives up where that is a pipe to which nobody writes.
@@ -26,9 +28,9 @@ func TestFindingJ3UnwrittenVerbs(t *testing.T) {
 	} {
 		all.Go(func() {
 			var said bytes.Buffer
-			a := &app{in: strings.NewReader(""), out: &said, err: &said}
+			a := &cli.App{In: strings.NewReader(""), Out: &said, Err: &said}
 			// Nothing ends the context, as in the program.
-			if code := a.main(context.Background(), append(strings.Fields(verb), pipe)); code == 0 || !strings.Contains(said.String(), "no program has opened this pipe") {
+			if code := execute(context.Background(), a, append(strings.Fields(verb), pipe)); code == 0 || !strings.Contains(said.String(), "no program has opened this pipe") {
 				t.Errorf("%s: code %d, %s", verb, code, &said)
 			}
 		})

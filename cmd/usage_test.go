@@ -2,13 +2,12 @@ package cmd
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
-	"net/http"
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
+	"github.com/reactivegraph/mgmt/cmd/plan"
 )
 
 // TestUnknownVerb: what was perhaps meant is asked for, by the spelling first and
@@ -35,9 +34,9 @@ func TestUnknownVerb(t *testing.T) {
 		"--versoin":               `unknown flag --versoin`,
 	} {
 		var out, errs bytes.Buffer
-		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
-		code := a.main(t.Context(), strings.Fields(args))
-		if got := strings.TrimSpace(errs.String()); code != exitUsage || !strings.HasPrefix(got, "mgmt: "+want) || out.Len() > 0 {
+		a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &errs}
+		code := execute(t.Context(), a, strings.Fields(args))
+		if got := strings.TrimSpace(errs.String()); code != cli.ExitUsage || !strings.HasPrefix(got, "mgmt: "+want) || out.Len() > 0 {
 			t.Errorf("mgmt %s: code %d, %q on standard output, and %q", args, code, out.String(), got)
 		}
 	}
@@ -74,9 +73,9 @@ func TestUsageSays(t *testing.T) {
 		"run --yaml x --parallel=-1":      "--parallel=-1: write how many to run at once, 0 for the default",
 	} {
 		var out, errs bytes.Buffer
-		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
-		code := a.main(t.Context(), strings.Fields(args))
-		if got := strings.TrimSpace(errs.String()); code != exitUsage || !strings.HasPrefix(got, "mgmt: "+want) || out.Len() > 0 {
+		a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &errs}
+		code := execute(t.Context(), a, strings.Fields(args))
+		if got := strings.TrimSpace(errs.String()); code != cli.ExitUsage || !strings.HasPrefix(got, "mgmt: "+want) || out.Len() > 0 {
 			t.Errorf("mgmt %s: code %d, %q on standard output, and %q", args, code, out.String(), got)
 		}
 	}
@@ -88,42 +87,9 @@ func TestFindingD6MissingGraph(t *testing.T) {
 	t.Setenv("MGMT_PREFIX", t.TempDir()) // run locks its state before it reads the graph
 	for _, args := range []string{"run --noop nowhere.yaml", "run nowhere.yaml --noop", "run --noop=all ./nowhere", "run --prometheus nowhere.json", "plan nowhere"} {
 		var out bytes.Buffer
-		a := &app{in: strings.NewReader(""), out: &out, err: &out}
-		if code := a.main(t.Context(), strings.Fields(args)); code != exitUsage || !strings.Contains(out.String(), "no such file") || strings.Contains(out.String(), "is written with =") {
+		a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &out}
+		if code := execute(t.Context(), a, strings.Fields(args)); code != cli.ExitUsage || !strings.Contains(out.String(), "no such file") || strings.Contains(out.String(), "is written with =") {
 			t.Errorf("mgmt %s: code %d, %s", args, code, out.String())
-		}
-	}
-}
-
-// TestExplained: what to do depends on why nobody answers.
-func TestExplained(t *testing.T) {
-	for want, err := range map[string]error{
-		"the group that its socket has": fs.ErrPermission,
-		"start one with: mgmt run":      fs.ErrNotExist,
-	} {
-		none := &control.NoDaemonError{Paths: []string{"/s"}, Err: err}
-		if got := explained(none); !strings.Contains(got.Error(), want) || !errors.Is(got, none) {
-			t.Errorf("%v: %v", err, got)
-		}
-	}
-}
-
-// TestUnknownResource: how a resource is written is said where the daemon has
-// nothing better.
-func TestUnknownResource(t *testing.T) {
-	for _, c := range []struct {
-		word, hint string
-		status     int
-		told       bool
-	}{
-		{"greeting", "", http.StatusNotFound, true},
-		{"greeting", "did you mean more", http.StatusNotFound, false},
-		{"greeting", "", http.StatusForbidden, false},
-		{"file[greeting]", "", http.StatusNotFound, false},
-	} {
-		err := unknown(&control.Error{Status: c.status, Text: "no", Hint: c.hint}, c.word)
-		if told := strings.Contains(err.Error(), "is written 'kind[name]'"); told != c.told {
-			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
@@ -132,8 +98,8 @@ func TestUnknownResource(t *testing.T) {
 func TestKnownVerbs(t *testing.T) {
 	for _, args := range []string{"", "--help", "help", "help run", "run --help", "version", "help exit-codes", "completion bash", "__complete pl"} {
 		var out, errs bytes.Buffer
-		a := &app{in: strings.NewReader(""), out: &out, err: &errs}
-		if code := a.main(t.Context(), strings.Fields(args)); code != exitOK || out.Len() == 0 || strings.Contains(errs.String(), "unknown") {
+		a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &errs}
+		if code := execute(t.Context(), a, strings.Fields(args)); code != cli.ExitOK || out.Len() == 0 || strings.Contains(errs.String(), "unknown") {
 			t.Errorf("mgmt %s: code %d, %q", args, code, errs.String())
 		}
 	}
@@ -142,9 +108,9 @@ func TestKnownVerbs(t *testing.T) {
 // TestProgramAsArgument: a program is named as a graph is, by its name alone. Every other name is that of a graph in YAML.
 func TestProgramAsArgument(t *testing.T) {
 	for name, flag := range map[string]string{"main.ts": "ts", "a/main.ts": "ts", "graph.yaml": "yaml", "folder": "yaml", "-": "yaml"} {
-		cmd := newValidate(&app{})
+		cmd := plan.NewValidate(&cli.App{})
 		cmd.SetContext(t.Context())
-		if err := graphArgs(cmd, []string{name}); err != nil || cmd.Flags().Lookup(flag).Value.String() != name {
+		if err := inputs.GraphArgs(cmd, []string{name}); err != nil || cmd.Flags().Lookup(flag).Value.String() != name {
 			t.Errorf("%s: %v, --%s is %q", name, err, flag, cmd.Flags().Lookup(flag).Value)
 		}
 	}

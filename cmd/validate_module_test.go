@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 )
 
 // TestMistakenFiles: a module, a graph and a file of tests are told apart where one is named for another, and the error says what to run.
@@ -33,17 +35,17 @@ func TestMistakenFiles(t *testing.T) {
 		code int
 		want string
 	}{
-		{"test g.yaml", exitUsage, "mgmt: g.yaml is a graph, not a file of tests: its tests are run by mgmt test g_test.yaml\n"},
-		{"test lone.yaml", exitUsage, "mgmt: lone.yaml is a graph, not a file of tests: write its tests into lone_test.yaml, then mgmt test lone_test.yaml runs them\n"},
-		{"test open/module.yaml", exitUsage, "mgmt: open/module.yaml is a module, not a file of tests: mgmt test open runs the tests in its folder\n"},
-		{"validate g_test.yaml", exitUsage, "g_test.yaml:1:1: this is a file of tests, not a graph: mgmt test g_test.yaml runs it\nmgmt: 1 error\n"},
-		{"plan open/module.yaml", exitUsage, module},
-		{"render open", exitUsage, module},
-		{"validate good/module.yaml", exitOK, "ok: module good, 1 input, 1 output, 1 resource\n"},
-		{"validate good", exitOK, "ok: module good, 1 input, 1 output, 1 resource\n"},
-		{"validate open", exitOK, "ok: module open, 1 input, 0 outputs\nmgmt: note: the input n has no default, so the resources were not checked: tests give inputs, see mgmt test open\n"},
-		{"validate bad", exitUsage, "bad/module.yaml:3:36: module.inputs has no \"m\"\nmgmt: 1 error\n"},
-		{"validate broken --format json", exitUsage, `\"number\" is no type of a variable`},
+		{"test g.yaml", cli.ExitUsage, "mgmt: g.yaml is a graph, not a file of tests: its tests are run by mgmt test g_test.yaml\n"},
+		{"test lone.yaml", cli.ExitUsage, "mgmt: lone.yaml is a graph, not a file of tests: write its tests into lone_test.yaml, then mgmt test lone_test.yaml runs them\n"},
+		{"test open/module.yaml", cli.ExitUsage, "mgmt: open/module.yaml is a module, not a file of tests: mgmt test open runs the tests in its folder\n"},
+		{"validate g_test.yaml", cli.ExitUsage, "g_test.yaml:1:1: this is a file of tests, not a graph: mgmt test g_test.yaml runs it\nmgmt: 1 error\n"},
+		{"plan open/module.yaml", cli.ExitUsage, module},
+		{"render open", cli.ExitUsage, module},
+		{"validate good/module.yaml", cli.ExitOK, "ok: module good, 1 input, 1 output, 1 resource\n"},
+		{"validate good", cli.ExitOK, "ok: module good, 1 input, 1 output, 1 resource\n"},
+		{"validate open", cli.ExitOK, "ok: module open, 1 input, 0 outputs\nmgmt: note: the input n has no default, so the resources were not checked: tests give inputs, see mgmt test open\n"},
+		{"validate bad", cli.ExitUsage, "bad/module.yaml:3:36: module.inputs has no \"m\"\nmgmt: 1 error\n"},
+		{"validate broken --format json", cli.ExitUsage, `\"number\" is no type of a variable`},
 	} {
 		out, code := invoke(t, "", strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(out, c.want) || strings.HasSuffix(c.want, "\n") && out != c.want {

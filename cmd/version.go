@@ -1,102 +1,30 @@
 package cmd
 
 import (
-	"cmp"
 	"fmt"
-	"runtime"
-	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/internal/lazyregexp"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
 )
 
-// buildVersion is set by the linker, to what packaging/version prints.
-// It is empty in a program that go build or go install has made.
-var buildVersion string
-
-// version returns the version of this program.
-func version() string {
-	if buildVersion != "" {
-		return buildVersion
-	}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return mgmt.Number() + "~git0"
-	}
-	return versionOf(info, mgmt.Number())
-}
-
-// ownModule is the module whose number is in the file VERSION.
-const ownModule = "github.com/reactivegraph/mgmt"
-
-// unreleased is Go's word for a module without a commit of this very version.
-// It also matches a version of no text, and one by the time of a commit, as Go makes it between
-// tags.
-var unreleased = lazyregexp.New(`^$|^\(devel\)$|\d{14}-[0-9a-f]{12}`)
-
-// versionOf returns the version of a program that was built by "go build" or "go install", without our linker flags.
-// It is the tag that Go knows, and otherwise a version that sorts before the release with this number.
-// Another main module is a program that embeds these verbs, and has a version of its own.
-func versionOf(info *debug.BuildInfo, number string) string {
-	if info.Main.Path != ownModule {
-		return cmp.Or(info.Main.Version, "unknown")
-	}
-	if v := info.Main.Version; !unreleased.MatchString(v) {
-		return strings.TrimPrefix(v, "v")
-	}
-	var version strings.Builder
-	version.WriteString(number + "~git0")
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			version.WriteString("." + s.Value[:min(10, len(s.Value))])
-		case s.Key == "vcs.modified" && s.Value == "true":
-			version.WriteString(".dirty")
-		}
-	}
-	return version.String()
-}
-
-// versionJSON is the version in JSON.
-type versionJSON struct {
-	Version string `json:"version"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	Arch    string `json:"arch"`
-}
-
-// currentVersion describes this program.
-func currentVersion() versionJSON {
-	return versionJSON{version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
-}
-
-// String is what the verb and the flag of the same name write behind the name of the
-// program. The flag's line is the library's own, as any template of it would link
-// text/template: that asks for methods by name, so every exported one would be kept,
-// two and a half megabytes of them.
-func (v versionJSON) String() string {
-	return fmt.Sprintf("%s %s %s/%s", v.Version, v.Go, v.OS, v.Arch)
-}
-
 // newVersion makes the verb version.
-func newVersion(a *app) *cobra.Command {
-	var output choice
+func newVersion(a *cli.App) *cobra.Command {
+	var output cli.Choice
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Say which version this is",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			v := currentVersion()
-			if output.document() {
-				return writeDocument(a.out, output.word, v)
+			v := cli.CurrentVersion()
+			if output.Document() {
+				return render.WriteDocument(a.Out, output.Word, v)
 			}
-			_, err := fmt.Fprintln(a.out, a.program(), v)
+			_, err := fmt.Fprintln(a.Out, a.Program(), v)
 			return err
 		},
 	}
-	forms(cmd, &output, "how to write it", "text")
+	cli.Forms(cmd, &output, "how to write it", "text")
 	return cmd
 }

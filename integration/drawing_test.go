@@ -48,6 +48,9 @@ func boxOf(p string) string {
 	if strings.HasPrefix(p, "resources/") && p != "resources/all" {
 		return "resources/*"
 	}
+	if strings.HasPrefix(p, "cmd/internal/") { // what the rooms of the verbs share; cmd itself is above them
+		return "cmd/internal"
+	}
 	owner, _, _ := strings.Cut(p, "/internal")
 	return owner
 }

@@ -114,7 +114,7 @@ var onlyIn = []struct {
 	{"go.yaml.in/yaml", []string{"gapi/yaml", "integration/bench"}},
 	{"gopkg.in/yaml", []string{"gapi/yaml"}},
 	{"github.com/pelletier/go-toml", []string{"gapi/toml"}},
-	{"github.com/spf13/cobra", []string{"cmd"}},
+	{"github.com/spf13/cobra", []string{"cmd", "cmd/*"}},
 	{"github.com/Masterminds/semver", []string{"gapi/expand", "engine/provider/puppettype"}},
 	{"github.com/prometheus", []string{"engine/metrics"}},
 	{"github.com/getkin/kin-openapi", []string{"engine/httpd", "engine/control", "engine/control/api", "internal/openapitest"}},

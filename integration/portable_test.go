@@ -16,7 +16,7 @@ import (
 var portable = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(programDir, "portable", "mgmt")
 	out, err := exec.Command("go", "build", "-tags", "mgmt_portable", "-o", path,
-		"-ldflags", "-X github.com/reactivegraph/mgmt/cmd.buildVersion=v1.2.3", "../cmd/mgmt").CombinedOutput()
+		"-ldflags", "-X github.com/reactivegraph/mgmt/cmd/internal/cli.buildVersion=v1.2.3", "../cmd/mgmt").CombinedOutput()
 	if err != nil {
 		return "", errors.New(string(out))
 	}

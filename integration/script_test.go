@@ -23,7 +23,7 @@ import (
 // Where the tests look for races, it does too. With -short it has not the flags of a release, with which nothing that the tests
 // themselves are made of could be used again: on a new machine that costs five minutes.
 var program = sync.OnceValues(func() (string, error) {
-	args := []string{"build", "-o", filepath.Join(programDir, "mgmt"), "-ldflags", "-X github.com/reactivegraph/mgmt/cmd.buildVersion=v1.2.3"}
+	args := []string{"build", "-o", filepath.Join(programDir, "mgmt"), "-ldflags", "-X github.com/reactivegraph/mgmt/cmd/internal/cli.buildVersion=v1.2.3"}
 	if !testing.Short() {
 		flags, err := os.ReadFile("../packaging/buildflags")
 		if err != nil {

@@ -1,0 +1,73 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/fleet"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/remote"
+	"github.com/reactivegraph/mgmt/engine/control/api"
+)
+
+// newAPIMigrate makes the verb that brings a store to the form of this program: its records to the schemas of the daemon, and then its hosts and
+// deploys to what the operator signs.
+// It may be called again after an interruption.
+// With --dry-run it counts and shows, and writes nothing.
+// Each daemon reads old records all the same: the verb only ends the work of doing so at each read.
+func newAPIMigrate(a *cli.App) *cobra.Command {
+	f := &apiFlags{app: a}
+	t := &fleet.Takeover{DeployFlags: fleet.DeployFlags{Signing: remote.Signing{App: a}}}
+	cmd := &cobra.Command{
+		Use: "migrate", Short: "Bring a store to the form of this mgmt", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Migrate rewrites each record that an older version has written, as the daemon
+would read it. A step that fails leaves every record as it was. Records that
+only a newer version reads, and broken ones, are told and left alone.
+
+It then takes over the hosts and the deploys of an older mgmt, which believed what
+hosts say of themselves. Your deploy key signs the id of the store, and a record
+of each host with its roles and the key that its secrets are encrypted to. The
+roles are those of the host's rights in etcd; in a store without users they are
+what the host says. Migrate shows all of that and asks. In a store that has an id
+already, --yes does not answer for what hosts say. Deploys that your key, or
+one of --trust, has signed are signed again, for this store: their numbers stay,
+and the hosts that have them do nothing. Hosts of both versions may share the
+store before and after it. Records that another key of --trust has signed are
+signed again by yours: so an operator gets a new key before the old one goes.`,
+	}
+	f.verb(cmd, func(ctx context.Context, _ []string) error {
+		t.Daemon, t.Store.Place, t.Store.Access = f.Daemon, f.store.Place, f.store.Access
+		t.Trust = f.store.Trust
+		err := f.migrate(ctx, t.Dry)
+		if err == nil && f.store.Server == "" {
+			err = t.Closing(t.Run(ctx))
+		}
+		return err
+	})
+	dryFlag(cmd, &t.Dry)
+	t.SignFlag(cmd)
+	cmd.Flags().BoolVar(&t.Yes, "yes", false, "take over what is shown, without a question")
+	cmd.Flags().StringVar(&t.Id, "store-id", "", "the `id` of the store, where it was made anew and its hosts know one")
+	return cmd
+}
+
+// migrate brings the records of objects to the schemas of the daemon.
+func (f *apiFlags) migrate(ctx context.Context, dry bool) error {
+	var done []api.Migrated
+	q := api.Request{Method: http.MethodPost, Path: "/v1/api:migrate", Query: dryRun(dry)}
+	if _, err := f.client().Ask(ctx, q, &done); err != nil {
+		return err
+	}
+	if f.Output.Word != "table" {
+		return f.write(done)
+	}
+	rows := [][]string{{"TABLE", "MIGRATED", "NEWER", "BROKEN"}}
+	for _, m := range done {
+		rows = append(rows, []string{m.Table, strconv.Itoa(m.Records), strings.Join(m.Newer, " "), strings.Join(m.Broken, " ")})
+	}
+	return f.rows(rows)
+}

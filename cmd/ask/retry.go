@@ -1,0 +1,83 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/remote"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+// retryFlags are the flags of retry.
+// A retry does not end a pause: a paused resource is tried when that is over.
+type retryFlags struct{ remote.Daemon }
+
+// NewRetry makes the verb retry.
+// The tries themselves are made by the daemon; the verb does not wait for them.
+func NewRetry(a *cli.App) *cobra.Command {
+	f := &retryFlags{}
+	cmd := &cobra.Command{
+		Use:   "retry [SELECTION...]",
+		Short: "Try failed resources again",
+		Long: `Retry tells the running daemon to try failed resources again at once, without
+a selection all that have failed. Their retries are counted anew. The resources
+that depend on them go on when they are well. With the name of a resource that has
+not failed nothing is tried, and the error says how it is; of a pattern, those are
+tried that have failed.
+
+` + cli.SelectionHelp,
+		Example: `  mgmt retry 'exec[deploy]'
+  mgmt retry pkg,svc
+  mgmt retry`,
+		Args:              resourceArgs,
+		ValidArgsFunction: f.completeResources,
+		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
+	}
+	f.Flags(cmd)
+	return cmd
+}
+
+// resourceArgs takes selections, or none. The daemon reads them.
+// An empty one is refused, as it may be a variable of a script that is not set.
+func resourceArgs(cmd *cobra.Command, args []string) error {
+	for _, arg := range args {
+		if err := resourceArg(0)(cmd, []string{arg}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// completeResources completes each of several names.
+func (f *retryFlags) completeResources(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	return f.CompleteResource(cmd, nil, word)
+}
+
+// run asks for a new try of the selected resources, or of all failed ones.
+// With several names the daemon's error names the wrong one. If nothing has failed, the code is 0.
+// All names are judged before one is tried: with a wrong name nothing is tried.
+func (f *retryFlags) run(ctx context.Context, a *cli.App, args []string) error {
+	done, err := f.Client().Retry(ctx, control.RetryRequest{Resources: args})
+	if err != nil {
+		if len(args) == 1 {
+			return unknown(err, args[0])
+		}
+		return remote.Explained(err)
+	}
+	if f.Output.Document() {
+		return render.WriteDocument(a.Out, f.Output.Word, done)
+	}
+	switch {
+	case len(done.Resources) > 0:
+		return writeEach(a.Out, done.Resources, "is tried again")
+	case done.Selected > 0:
+		_, err = fmt.Fprintln(a.Out, "of the selection nothing has failed")
+	default:
+		_, err = fmt.Fprintln(a.Out, "nothing has failed")
+	}
+	return err
+}

@@ -1,0 +1,505 @@
+package ask
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/remote"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/selection"
+)
+
+// statusFlags are the flags of status. Apply uses them, too, for its wait: the same words mean
+// the same there.
+type statusFlags struct {
+	remote.Daemon
+	color  cli.Choice
+	all    bool
+	states []string
+	// selects is empty for the resources that are not ok.
+	selects string
+	watch   bool
+	// wait is empty or converged. timeout bounds it, one minute by default, and has no meaning
+	// without it.
+	wait    string
+	timeout cli.Seconds
+	// exitCode ends with the code of the answer. Without it, an answer ends with code 0, unless a
+	// wait was in vain.
+	exitCode bool
+	dump     bool
+}
+
+// NewStatus makes the verb status.
+// The dump is for people who look for a fault, so no other flag goes with it.
+func NewStatus(a *cli.App) *cobra.Command {
+	f := &statusFlags{timeout: cli.Seconds(time.Minute)}
+	cmd := &cobra.Command{
+		Use:   "status [SELECTION]",
+		Short: "Say how the running daemon and its resources stand",
+		Long: `Status asks the running daemon how many resources are in which state, and names
+each one that is not ok. It shows the error and the time of the next try, the
+resource that blocks it, or the pause and its end. With a selection it names all
+resources of that, and counts them apart; with --state those of them.
+
+A resource that is tried again, or looked at, is told as it rested last. A
+resource that is being altered at this moment though it was well does not rest.
+
+With --wait=converged it waits until the graph has come to rest, also for a daemon
+that is only starting, and ends with code 5 if that takes too long. With --exit-code
+it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
+something failed or is blocked, 6 both. It ends with 1 where the newest graph was
+refused, and with 5 while something has not come to rest yet. State that was
+lost with the state folder counts as failed. Of the resources
+those of a selection alone decide, where there is one. What a selection selects is
+decided anew at each look: with --watch it may be nothing for a while.
+
+` + cli.SelectionHelp + `
+
+With --dump it writes for each resource that is not settled its activity, or the
+thing that it waits for. Use it where nothing seems to happen.`,
+		Example: `  mgmt status
+  mgmt status 'file[/etc/nginx/*]' --state failed
+  mgmt status --watch
+  mgmt status --wait converged --timeout 5m --exit-code
+  mgmt status -o json --all | jq '.resources[] | select(.changes > 0)'`,
+		Args:              resourceArg(0),
+		ValidArgsFunction: f.CompleteResource,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.selects = strings.Join(args, "") // there is one at most
+			return f.run(cmd.Context(), a)
+		},
+	}
+	f.Flags(cmd)
+	fl := cmd.Flags()
+	fl.BoolVar(&f.all, "all", false, "name also the resources that are ok, and all of many")
+	fl.StringSliceVar(&f.states, "state", nil, "name the resources in these `states`")
+	fl.BoolVar(&f.watch, "watch", false, "go on showing it; off a terminal whenever it has changed")
+	fl.StringVar(&f.wait, "wait", "", "wait for this `state` of the graph: converged")
+	fl.Var(&f.timeout, "timeout", "how long to wait")
+	fl.BoolVar(&f.exitCode, "exit-code", false, "say by the exit code how the resources stand")
+	fl.BoolVar(&f.dump, "dump", false, "write the activity of each resource that is not settled, or the thing that it waits for")
+	cli.ColorFlag(cmd, &f.color)
+	_ = cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"converged"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(selection.States(), cobra.ShellCompDirectiveNoFileComp))
+	cli.Exclude(cmd, "watch", "wait")
+	cli.Exclude(cmd, "watch", "exit-code")
+	cli.Exclude(cmd, "all", "state")
+	for _, other := range []string{"all", "state", "watch", "wait", "exit-code"} {
+		cli.Exclude(cmd, "dump", other)
+	}
+	return cmd
+}
+
+// run asks for the state, and waits for convergence where it is told to. With --exit-code
+// the code says how it stands.
+// Wrong words are refused before the daemon is asked. A wait that runs out ends with ExitTime, and
+// the state is written all the same.
+func (f *statusFlags) run(ctx context.Context, a *cli.App) error {
+	if f.wait != "" && f.wait != "converged" {
+		return fmt.Errorf("--wait=%s: write --wait=converged", f.wait)
+	}
+	for _, word := range f.states {
+		if !slices.Contains(selection.States(), word) {
+			return fmt.Errorf("--state=%s: write %s%s", word, cli.OrList(selection.States()), cli.Meant(word, selection.States()))
+		}
+	}
+	if f.dump && f.selects != "" {
+		return errors.New("--dump is about everything: leave the selection out")
+	}
+	if f.dump {
+		return remote.Explained(f.writeDump(ctx, a))
+	}
+	if f.watch {
+		return remote.Explained(f.follow(ctx, a))
+	}
+	st, err := f.ask(ctx)
+	if err != nil {
+		// The time was over before a daemon answered. That is the code of a wait, and not that of
+		// a wrong use.
+		if f.wait != "" && isStarting(err) {
+			return cli.WithCode(cli.ExitTime, fmt.Errorf("after %s: %w", time.Duration(f.timeout), remote.Explained(err)))
+		}
+		return unknown(err, f.selects)
+	}
+	if st.Converged && st.Selected != nil && st.Selected.None != "" {
+		return unknown(&control.Error{Status: http.StatusNotFound, Text: st.Selected.None}, f.selects)
+	}
+	if err := f.write(a, st); err != nil {
+		return err
+	}
+	switch {
+	case f.wait != "" && !st.Converged:
+		return cli.WithCode(cli.ExitTime, fmt.Errorf("not converged after %s", time.Duration(f.timeout)))
+	case f.exitCode && st.Selected != nil:
+		return cli.WithCode(st.Selected.ExitCode, nil)
+	case f.exitCode:
+		return cli.WithCode(st.Code(), nil)
+	default:
+		return nil
+	}
+}
+
+// writeDump writes the daemon's own words.
+// It asks once and does not wait. Control characters of names are made visible.
+func (f *statusFlags) writeDump(ctx context.Context, a *cli.App) error {
+	if f.Output.Document() {
+		return errors.New("--dump is text for people: leave -o " + f.Output.Word + " out")
+	}
+	dump, err := f.Client().Dump(ctx)
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(dump) {
+		if _, err := fmt.Fprintln(a.Out, render.Visible(strings.TrimSuffix(line, "\n"))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// query is the request of the flags.
+// Without words of states the daemon chooses: each resource that is not ok. What a selection has may come later, and go.
+func (f *statusFlags) query() control.StatusQuery {
+	return control.StatusQuery{States: f.states, All: f.all, Select: f.selects, Empty: f.watch || f.wait != ""}
+}
+
+// ask asks once, or until the graph has converged or the time is over.
+// Each request waits in the daemon for at most 30 s, and a daemon that is starting is
+// asked again every 50 ms. An error other than that ends the wait.
+func (f *statusFlags) ask(ctx context.Context) (*control.Status, error) {
+	c, q := f.Client(), f.query()
+	if f.wait == "" {
+		return c.Status(ctx, q)
+	}
+	for end := time.Now().Add(time.Duration(f.timeout)); ; {
+		left := time.Until(end)
+		q.Wait = min(max(left, 0), cli.OneWait)
+		st, err := c.Status(ctx, q)
+		// At the end of the time the last answer counts, so the user sees how things stand.
+		if err == nil && (st.Converged || left <= 0) {
+			return st, nil
+		}
+		if err != nil && (left <= 0 || !isStarting(err)) {
+			return nil, err
+		}
+		select {
+		case <-time.After(min(cli.RetryEvery, max(left, 0))):
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// isStarting reports whether a daemon may answer later: there is none, or it has just come or
+// gone. The status 503 is that of a daemon without an engine at this moment.
+func isStarting(err error) bool {
+	if e, ok := errors.AsType[*control.Error](err); ok {
+		return e.Status == http.StatusServiceUnavailable
+	}
+	_, none := errors.AsType[*control.NoDaemonError](err)
+	return none
+}
+
+// write writes the answer as text or as JSON.
+func (f *statusFlags) write(a *cli.App, st *control.Status) error {
+	if f.Output.Document() {
+		return render.WriteDocument(a.Out, f.Output.Word, st)
+	}
+	_, err := a.Out.Write([]byte(f.text(st, cli.StyleOf(f.color, a), time.Now())))
+	return err
+}
+
+// follow shows the status again and again: on a terminal in place, elsewhere as
+// often as it says something else.
+// It asks once a second, and ends with the error of the signal that stopped it.
+func (f *statusFlags) follow(ctx context.Context, a *cli.App) error {
+	c, tty := f.Client(), cli.TerminalSize(a.Out) != nil
+	last := ""
+	for {
+		st, err := c.Status(ctx, f.query())
+		if err != nil {
+			return err
+		}
+		var buf bytes.Buffer
+		// The buffer is needed only where nothing is redrawn in place, and only when it is news.
+		if err := f.write(&cli.App{Out: &buf}, st); err != nil {
+			return err
+		}
+		switch said := unhurried(st); {
+		case tty && f.Output.Word == "text":
+			_, err = a.Out.Write([]byte(redrawn(f.text(st, cli.StyleOf(f.color, a), time.Now()), a)))
+		case said != last && f.Output.Word == "yaml":
+			err = render.WriteItem(a.Out, f.Output.Word, st)
+			last = said
+		case said != last:
+			_, err = a.Out.Write(buf.Bytes())
+			last = said
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case <-time.After(cli.WatchEvery):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// unhurried is what a status says, but for what time alone changes.
+// Times, spans and counts of runs are left out.
+func unhurried(st *control.Status) string {
+	var b strings.Builder
+	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Awaits, st.StoreLost != nil, st.StateLost != nil, st.StateLost.Bad())
+	if st.Selected != nil {
+		fmt.Fprint(&b, st.Selected.None)
+	}
+	for _, r := range st.Resources {
+		fmt.Fprint(&b, r.Resource, r.State, r.Doing, r.Error, r.BlockedBy, r.Until, r.Pause != nil)
+	}
+	return b.String()
+}
+
+// redrawn returns the characters that put a text in the place of the one before on
+// a terminal.
+// A status longer than the terminal is cut, since a terminal that scrolls can not be
+// written in place.
+func redrawn(text string, a *cli.App) string {
+	width, height := 80, 24
+	if f, ok := a.Out.(interface{ Fd() uintptr }); ok {
+		if w, h, err := term.GetSize(int(f.Fd())); err == nil {
+			width, height = w, h
+		}
+	}
+	list := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if len(list) >= height && height > 1 {
+		list = append(list[:height-2:height-2], fmt.Sprintf("(%d more lines)", len(list)-height+2))
+	}
+	var b strings.Builder
+	b.WriteString("\x1b[H")
+	for _, line := range list {
+		// A line with colours is not cut, since a cut could end inside of an escape.
+		if !strings.Contains(line, "\x1b") {
+			line = render.Cut(line, width)
+		}
+		b.WriteString(line + eraseRest + "\n")
+	}
+	b.WriteString("\x1b[J")
+	return b.String()
+}
+
+// It erases from the cursor to the end of the line, which an earlier text may have filled.
+const eraseRest = "\x1b[K"
+
+// maxShown is how many resources are named unless all are asked for.
+const maxShown = 50
+
+// text is a status for people.
+// It names at most 50 resources, because a person reads the first of them. Resources
+// under one pause of everything are one line.
+func (f *statusFlags) text(st *control.Status, s render.Style, now time.Time) string {
+	var b strings.Builder
+	name := render.Visible(st.Graph)
+	if st.Generation == 0 {
+		name = "no graph yet"
+	}
+	fmt.Fprintf(&b, "%s, generation %d: %s\n", s.Name(name), st.Generation, render.CountWords(st.Counts))
+	fmt.Fprintf(&b, "%s; mgmt %s, pid %d, up %s\n", render.RestText(st, s, now), render.Visible(st.Version.Version), st.PID, render.RoundTime(now.Sub(st.Started)))
+	switch {
+	case st.Selected == nil:
+		b.WriteString(watchesText(st.Watches, s))
+	case st.Selected.None != "":
+		b.WriteString(render.Visible(st.Selected.None) + "\n")
+	default:
+		fmt.Fprintf(&b, "selected: %s\n", render.CountWords(st.Selected.Counts))
+	}
+	if st.Refused != "" {
+		fmt.Fprintf(&b, "%s: %s\n", s.Paint(render.Red, "the newest graph was refused, the last good one goes on"), render.Visible(st.Refused))
+	}
+	if st.Held != "" {
+		fmt.Fprintf(&b, "%s %s\n", s.Paint(render.Yellow, "the newest graph is"), render.Visible(st.Held))
+	}
+	if len(st.Awaits) > 0 {
+		fmt.Fprintf(&b, "%s %s\n", s.Paint(render.Yellow, "a newer graph waits for what has to be brought about before it leaves:"), render.Visible(strings.Join(st.Awaits, ", ")))
+	}
+	if lost := st.StoreLost; lost != nil {
+		how := "has been out of reach"
+		if lost.Refused {
+			how = "has refused this host"
+		}
+		fmt.Fprintf(&b, "%s %s for %s, and the last state goes on: %s\n", s.Paint(render.Yellow, "the store"), how, render.RoundTime(now.Sub(lost.Since)), render.Visible(lost.Error))
+	}
+	b.WriteString(stateLostText(st.StateLost, s, now))
+	shown, more := 0, 0
+	var all *control.Pause
+	for i := range st.Resources {
+		r := &st.Resources[i]
+		switch {
+		// Under a pause of everything each resource would be a line with the same words.
+		case r.Pause != nil && r.Pause.All && r.State == engine.StatePaused.String() && !f.all:
+			all = r.Pause
+		case shown == maxShown && !f.all:
+			more++
+		default:
+			shown++
+			b.WriteString(s.Name(render.Visible(r.Resource)) + " " + standText(r, s) + "\n")
+		}
+	}
+	if all != nil {
+		b.WriteString("everything " + render.PauseText(all, s) + "\n")
+	}
+	for _, p := range st.Absent {
+		b.WriteString(s.Name(render.Visible(p.Resource)) + ", which is not in the graph, " + render.PauseText(p.Pause, s) + "\n")
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "and %d more, which --all names\n", more)
+	}
+	return b.String()
+}
+
+// stateLostText says what became of a state folder that was removed, replaced or shut, and how to go on.
+func stateLostText(l *control.StateLost, s render.Style, now time.Time) string {
+	if l == nil {
+		return ""
+	}
+	list := func(names []string) string {
+		if more := len(names) - maxLostShown; more > 0 {
+			return render.Visible(strings.Join(names[:maxLostShown], ", ")) + fmt.Sprintf(" and %d more", more)
+		}
+		return render.Visible(strings.Join(names, ", "))
+	}
+	folder := func(color string, what string) string {
+		return fmt.Sprintf("%s %s", s.Paint(color, "the state folder"), what)
+	}
+	ago := render.RoundTime(now.Sub(l.Since))
+	var b strings.Builder
+	switch {
+	case l.Error != "":
+		b.WriteString(folder(render.Red, fmt.Sprintf("can't be used for %s, and what was kept there is lost when mgmt ends, unless that is mended before: %s\n", ago, render.Visible(l.Error))))
+	case l.Bad():
+		b.WriteString(folder(render.Red, fmt.Sprintf("was removed or replaced %s ago, and a part of it is lost\n", ago)))
+	default:
+		return folder(render.Yellow, fmt.Sprintf("was removed or replaced %s ago, and was written anew with all that was in it\n", ago))
+	}
+	if len(l.Lost) > 0 {
+		b.WriteString("  lost, bring it back from a backup: " + list(l.Lost) + "\n")
+	}
+	if len(l.Other) > 0 {
+		b.WriteString("  other files are there now, which count from the next start on: " + list(l.Other) + "\n")
+	}
+	return b.String()
+}
+
+// maxLostShown is how many lost files are named.
+const maxLostShown = 10
+
+// watchesText counts the folders by what tells of their changes, and names those of which no event tells everything.
+// Nothing watched is no line.
+func watchesText(w *control.Watches, s render.Style) string {
+	switch {
+	case w == nil:
+		return ""
+	case w.Error != "":
+		return s.Paint(render.Yellow, "watches") + ": " + render.Visible(w.Error) + "\n"
+	}
+	var parts []string
+	for _, source := range slices.Sorted(maps.Keys(w.Counts)) {
+		how := " by " + render.Visible(source)
+		if source == "poll" {
+			how = " polled"
+		}
+		parts = append(parts, strconv.Itoa(w.Counts[source])+how)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "watched folders: %s\n", strings.Join(parts, ", "))
+	for _, f := range w.Folders {
+		switch {
+		case f.Source == "poll":
+			fmt.Fprintf(&b, "  %s is polled%s\n", render.Visible(f.Path), remoteText(f))
+		case f.Remote != "":
+			fmt.Fprintf(&b, "  %s%s\n", render.Visible(f.Path), remoteText(f))
+		}
+	}
+	if w.More > 0 {
+		fmt.Fprintf(&b, "  and %d more, which --all names\n", w.More)
+	}
+	return b.String()
+}
+
+// remoteText says what no event tells of.
+func remoteText(f control.Folder) string {
+	switch {
+	case f.Remote == "":
+		return ""
+	case f.Source == "poll":
+		return ", " + render.Visible(f.Remote)
+	}
+	return " is " + render.Visible(f.Remote) + ": changes made elsewhere are seen by meta.poll, and once an hour"
+}
+
+// standText says how one resource stands, and and whether it is also paused.
+// The order of the cases matters: a paused state is told by its pause alone.
+func standText(r *control.Resource, s render.Style) string {
+	switch {
+	case r.Pause == nil:
+		return stateText(r, s)
+	case r.State == engine.StatePaused.String():
+		return render.PauseText(r.Pause, s)
+	default:
+		return stateText(r, s) + "; " + render.PauseText(r.Pause, s)
+	}
+}
+
+// stateText says the state of one resource with its reason: the error, the blocking
+// resource, the pause or the limit.
+// A held resource is told by its limit, whatever its state is.
+func stateText(r *control.Resource, s render.Style) string {
+	if r.Held != nil {
+		return render.HeldText(r.Held, s)
+	}
+	text := s.Paint(stateColor(r.State), r.State)
+	switch {
+	case r.Error != "":
+		text += ": " + render.Visible(r.Error) + render.AgainText(r)
+	case r.BlockedBy != "" && r.State == engine.StatePaused.String():
+		text += " with " + render.Visible(r.BlockedBy)
+	case r.BlockedBy != "" && r.State == engine.StateBlocked.String():
+		text += " by " + render.Visible(r.BlockedBy)
+	case r.BlockedBy != "":
+		text += " for " + render.Visible(r.BlockedBy)
+	case r.WaitsFor != "":
+		text += " for " + render.Visible(r.WaitsFor)
+	case r.Until != "":
+		text += " until " + render.Visible(r.Until) + " has run"
+	}
+	return text
+}
+
+// stateColor is the color of a state.
+func stateColor(word string) string {
+	switch word {
+	case "ok":
+		return render.Green
+	case "failed", "blocked":
+		return render.Red
+	default:
+		return render.Yellow
+	}
+}

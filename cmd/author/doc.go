@@ -1,0 +1,3 @@
+// Package author has the verbs for those who write: of a graph fmt, lsp, doc, schema and init, of a module module, of a program ts, of a provider idl and
+// plugin. They alter files of the author alone.
+package author

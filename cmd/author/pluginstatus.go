@@ -1,0 +1,122 @@
+package author
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/remote"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
+	"github.com/reactivegraph/mgmt/engine/control"
+)
+
+// pluginRemote has the flags of the verbs about the providers of a running daemon. The processes belong to the daemon alone, so these
+// verbs ask it over its socket, as status does. They need no folder of descriptors.
+type pluginRemote struct{ remote.Daemon }
+
+// newPluginStatus makes the verb that shows how the providers do. It is apart from list, which reads the folder: a descriptor that was
+// changed meanwhile may not be in effect yet.
+func newPluginStatus(a *cli.App) *cobra.Command {
+	f := &pluginRemote{}
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show how the providers of the running daemon do",
+		Long: `Status shows each provider of the running daemon: its phase, its process, and how often it was started. The
+phase is stopped where no resource needs it, starting, ready, backoff while it pauses before another start, or
+broken. A broken one has its last lines below it.`,
+		Example: `  mgmt plugin status`,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.status(cmd.Context(), a) },
+	}
+	f.Flags(cmd)
+	return cmd
+}
+
+// status asks the daemon, and writes a line for each provider. The errors come below the table, since the last lines of a program
+// have no place in a column. Names and errors are from outside, so signs that steer a terminal are made visible.
+// The times are texts as RFC 3339 has them, as the daemon gives them. Where no daemon answers,
+// the error says how to reach one, with code 1.
+func (f *pluginRemote) status(ctx context.Context, a *cli.App) error {
+	all, err := f.Client().Providers(ctx)
+	if err != nil {
+		return remote.Explained(err)
+	}
+	if f.Output.Document() {
+		return render.WriteDocument(a.Out, f.Output.Word, all.Providers)
+	}
+	if len(all.Providers) == 0 {
+		_, err := fmt.Fprintln(a.Out, "the daemon has no providers")
+		return err
+	}
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tVERSION\tPHASE\tPID\tSTARTS\tSINCE")
+	for _, p := range all.Providers {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", render.Visible(p.Name), render.Visible(p.Version), p.Phase, pidText(p), p.Starts, p.Since)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, p := range all.Providers {
+		if p.Error != "" {
+			if _, err := fmt.Fprintf(a.Out, "%s: %s\n", render.Visible(p.Name), render.Visible(p.Error)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// pidText says which process a provider is. A provider in a debugger has a process too, but not one that the daemon may end, so its
+// number is left out.
+func pidText(p control.Provider) string {
+	switch {
+	case p.Attached:
+		return "attached"
+	case p.PID == 0:
+		return "-"
+	}
+	return fmt.Sprint(p.PID)
+}
+
+// newPluginRestart makes the verb that restarts a provider. It returns before the new process is there: a resource that needs the
+// provider waits for it anyway.
+// A provider that no resource needs has no process, and the daemon's error says that.
+func newPluginRestart(a *cli.App) *cobra.Command {
+	f := &pluginRemote{}
+	cmd := &cobra.Command{
+		Use:   "restart PROVIDER",
+		Short: "Start a provider of the running daemon anew",
+		Long: `Restart has the running daemon end a provider, and start it again at once, such as after its program was
+replaced. Calls that wait for an answer may end first, and no resource fails by that. A provider that pauses, or is
+broken, is started at once.`,
+		Example:           `  mgmt plugin restart aws`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: f.complete,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			done, err := f.Client().RestartProvider(cmd.Context(), args[0])
+			if err != nil {
+				return remote.Explained(err)
+			}
+			if f.Output.Document() {
+				return render.WriteDocument(a.Out, f.Output.Word, done)
+			}
+			_, err = fmt.Fprintln(a.Out, render.Visible(done.Provider)+" is started anew")
+			return err
+		},
+	}
+	f.Flags(cmd)
+	return cmd
+}
+
+// complete offers the providers of the daemon, for the one argument that the verb takes. A daemon that does not answer offers nothing, since a shell shows no errors.
+func (f *pluginRemote) complete(cmd *cobra.Command, args []string, _ string) (list []cobra.Completion, _ cobra.ShellCompDirective) {
+	if all, err := f.Client().Providers(cmd.Context()); err == nil && len(args) == 0 {
+		for _, p := range all.Providers {
+			list = append(list, p.Name)
+		}
+	}
+	return list, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,177 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/remote"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/internal/sorted"
+)
+
+// deployRow is a deploy of the list.
+// Its keys in JSON are those of the manifest, and then these.
+type deployRow struct {
+	deploy.Manifest
+	Key   string       `json:"key"`
+	State deploy.State `json:"state,omitempty"` // of the newest of its topic
+	Error string       `json:"error,omitempty"` // why its record cannot be read
+}
+
+// hostRow is how the deploys of one topic stand on a host.
+// The standing is the report of the host itself.
+type hostRow struct {
+	Host  string `json:"host"`
+	Topic string `json:"topic"`
+	deploy.Standing
+}
+
+// NewDeploys makes the verb that lists the deploys.
+// It verifies no signature: the operator may trust other keys than the hosts, and their verdict counts.
+// A host whose report cannot be read has no row here.
+func NewDeploys(a *cli.App) *cobra.Command {
+	f := &DeployFlags{Signing: remote.Signing{App: a}}
+	var keep int
+	cmd := &cobra.Command{
+		Use:   "deploys",
+		Short: "List the deploys, and the deploy that each host has",
+		Long: `Deploys lists the deploys in the store, the oldest first, and then the hosts with the deploy
+that each of them has in effect, and why it has refused one. The state is that of the
+newest deploy of a topic: running, stopped or done.
+
+With --prune it deletes the old deploys and their files first, and keeps so many of each topic. A deploy stays that
+a host has in effect, or that the newest one may go back to.`,
+		Example: "  mgmt deploys\n  mgmt deploys --to group:web -o json\n  mgmt deploys --prune 20",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			// A given zero is an error, so the flag is asked for and not its value.
+			if cmd.Flags().Changed("prune") {
+				if err := f.prune(cmd.Context(), keep); err != nil {
+					return f.Closing(err)
+				}
+			}
+			return f.Closing(f.history(cmd.Context()))
+		},
+	}
+	f.Daemon.Flags(cmd)
+	f.Store.Flags(cmd)
+	cmd.Flags().StringVar(&f.topic, "to", "", "only those of this `topic`")
+	cmd.Flags().IntVar(&keep, "prune", 0, "delete old deploys, and keep this `number` of each topic")
+	return cmd
+}
+
+// prune deletes the old deploys of one topic, or of all. Its words go to the second output, since a program reads the first.
+// It stops at the first topic that fails; a second call goes on with the rest.
+// A topic with a deploy under way is an error of deploy.ErrBusy, see deploy.Store.Prune.
+func (f *DeployFlags) prune(ctx context.Context, keep int) error {
+	if keep < 1 {
+		return fmt.Errorf("--prune=%d: write how many deploys of each topic to keep, at least 1", keep)
+	}
+	world, err := f.world(ctx)
+	if err != nil {
+		return err
+	}
+	s, topics := deploy.Store{World: world}, []string{f.topic}
+	if f.topic == "" {
+		if topics, err = s.Topics(ctx); err != nil {
+			return remote.Explained(err)
+		}
+	}
+	for _, topic := range topics {
+		gone, err := s.Prune(ctx, topic, keep)
+		if err != nil {
+			return fmt.Errorf("the deploys to %s: %w", topic, remote.Explained(err))
+		}
+		if len(gone) > 0 {
+			fmt.Fprintf(f.App.Err, "deleted %s to %s\n", render.Plural(len(gone), "old deploy"), render.Cell(topic))
+		}
+	}
+	return nil
+}
+
+// history lists deploys and hosts.
+// A record that cannot be read is a row with its error, and hides no other.
+func (f *DeployFlags) history(ctx context.Context) error {
+	world, err := f.world(ctx)
+	if err != nil {
+		return err
+	}
+	s := deploy.Store{World: world}
+	list, err := s.History(ctx, f.topic)
+	if err != nil {
+		return remote.Explained(err)
+	}
+	states := map[string]deploy.Rollout{}
+	var rows []deployRow
+	for _, d := range list {
+		if _, known := states[d.Topic]; !known {
+			if states[d.Topic], err = s.Rollout(ctx, d.Topic); err != nil {
+				states[d.Topic] = deploy.Rollout{} // the list goes on: the hosts say why they refuse it
+			}
+		}
+		row := deployRow{Manifest: d.Manifest, Key: d.Record.Key}
+		// The store has one rollout for each topic, that of the newest deploy.
+		if r := states[d.Topic]; r.Number == d.Number {
+			row.State = r.State
+		}
+		if d.Err != nil {
+			row.Error = d.Err.Error()
+		}
+		rows = append(rows, row)
+	}
+	reports, err := s.Reports(ctx)
+	if err != nil {
+		return remote.Explained(err)
+	}
+	return f.show(rows, f.hostRows(reports))
+}
+
+// hostRows returns the standings of the hosts, sorted by host and topic.
+// A host that has taken no deploy yet has no row.
+func (f *DeployFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
+	for _, r := range reports {
+		for topic, st := range r.Deploys {
+			if (f.topic == "" || f.topic == topic) && (st.Number > 0 || st.Refused > 0) {
+				rows = append(rows, hostRow{r.Host, topic, st})
+			}
+		}
+	}
+	sorted.Func(rows, func(a, b hostRow) int { return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Topic, b.Topic)) })
+	return rows
+}
+
+// show writes both lists.
+// Texts of hosts and operators are one line each, so none of them forges a row.
+func (f *DeployFlags) show(rows []deployRow, hosts []hostRow) error {
+	if f.Output.Document() {
+		return render.WriteDocument(f.App.Out, f.Output.Word, map[string]any{"deploys": rows, "hosts": hosts})
+	}
+	w := tabwriter.NewWriter(f.App.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TOPIC\tNUMBER\tTIME\tBY\tGRAPHS\tSTATE")
+	for _, r := range rows {
+		graphs := strings.Join(r.Graphs, " ")
+		if r.BackTo > 0 {
+			graphs += " (back to " + strconv.FormatInt(r.BackTo, 10) + ")"
+		}
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", render.Cell(r.Topic), r.Number, r.Time.Local().Format("2006-01-02 15:04:05"), render.Cell(r.By), render.Cell(graphs), render.Cell(cmp.Or(string(r.State), r.Error)))
+	}
+	if len(hosts) > 0 {
+		fmt.Fprintln(w, "\nHOST\tTOPIC\tNUMBER\tSTATE\tERROR")
+	}
+	for _, h := range hosts {
+		why := withWord(h.Standing)
+		if h.Refused > 0 {
+			why = fmt.Sprintf("refuses %d: %s", h.Refused, why)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", render.Cell(h.Host), render.Cell(h.Topic), h.Number, render.Cell(h.State), why)
+	}
+	return w.Flush()
+}

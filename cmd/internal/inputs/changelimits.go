@@ -1,0 +1,73 @@
+package inputs
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+)
+
+// LimitFlags are the flags that bound how much a daemon may alter. A zero value bounds nothing.
+type LimitFlags struct {
+	changes  budget
+	flapping flapping
+	removed  removals
+	leaving  cli.Leaving
+}
+
+// Flags adds the limits of changes. The defaults are those of the reactor, stated here
+// once so that help shows them.
+func (f *LimitFlags) Flags(cmd *cobra.Command) {
+	f.flapping.Flapping, f.removed.Removals = reactor.DefaultFlapping(), reactor.DefaultRemovals
+	cli.Bind(cmd, "max_changes", &f.changes)
+	cli.Bind(cmd, "max_removals", &f.removed)
+	cli.Bind(cmd, "leaving", &f.leaving)
+	cli.Bind(cmd, "flapping", &f.flapping)
+}
+
+// Set hands the limits to the engine.
+// To the engine, a nil Flapping means the default, and the zero value that nothing counts as
+// flapping.
+func (f *LimitFlags) Set(o *mgmt.Options) {
+	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.flapping.Flapping, f.removed.Removals
+	o.Leaving = engine.Leaving(f.leaving)
+}
+
+// removals is the value of --max-removals.
+type removals struct{ reactor.Removals }
+
+// The limits are values of flags: Type is the word that help shows, and Set reads the text
+// by the parser of the reactor.
+func (r *removals) Type() string { return "count,share" }
+
+// Another text is an error that shows the forms.
+func (r *removals) Set(s string) (err error) {
+	r.Removals, err = reactor.ParseRemovals(s)
+	return err
+}
+
+// budget is the value of --max-changes.
+type budget struct{ reactor.Budget }
+
+// Type implements pflag.Value; help shows it.
+func (b *budget) Type() string { return "count/time" }
+
+// Set implements pflag.Value.
+func (b *budget) Set(s string) (err error) {
+	b.Budget, err = reactor.ParseBudget(s)
+	return err
+}
+
+// flapping is the value of --flapping.
+type flapping struct{ reactor.Flapping }
+
+// Type implements pflag.Value; help shows it.
+func (f *flapping) Type() string { return "count/time" }
+
+// Set implements pflag.Value.
+func (f *flapping) Set(s string) (err error) {
+	f.Flapping, err = reactor.ParseFlapping(s)
+	return err
+}

@@ -1,0 +1,201 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
+	"github.com/reactivegraph/mgmt/daemon/trust"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/gapi"
+)
+
+// Operator says who deploys, for the history.
+// It proves nothing: the key does.
+func Operator() string {
+	name := "unknown"
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	return name + "@" + cmp.Or(cli.Hostname(), "unknown")
+}
+
+// DefaultKey is where an operator has the key that signs deploys.
+// Hosts have no such file: they need its public half alone.
+// The folder is made with mode 0700 where it is missing.
+// os.UserConfigDir is $XDG_CONFIG_HOME or ~/.config on Unix. It is an error without HOME, as in a
+// service.
+func DefaultKey() (string, error) {
+	dir, err := os.UserConfigDir()
+	if err != nil {
+		return "", errors.New("there is no folder for the key: name its file with --sign")
+	}
+	return filepath.Join(dir, "mgmt", "deploy.key"), nil
+}
+
+// Signing are the keys of an operator: the one that signs, and those whose signatures count besides it.
+type Signing struct {
+	App   *cli.App
+	Sign  string   // the file with the key; empty for the default
+	Trust []string // files with further public keys
+}
+
+// Flags adds the flags of the verbs that sign.
+func (f *Signing) Flags(cmd *cobra.Command, trust string) {
+	f.SignFlag(cmd)
+	f.trustFlag(cmd, trust)
+}
+
+func (f *Signing) SignFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.Sign, "sign", "", "the `file` with the key that signs it (default deploy.key in the folder mgmt of your configuration)")
+}
+
+// trustFlag adds the flag with further keys.
+func (f *Signing) trustFlag(cmd *cobra.Command, usage string) {
+	cmd.Flags().StringArrayVar(&f.Trust, "trust", nil, usage+" `file` with a public key that may have signed it, besides your own; repeatable")
+}
+
+// ErrNoKey tells that the default key is missing.
+var ErrNoKey = errors.New("make one with mgmt deploy keygen, or name its file with --sign")
+
+// path returns the file of the key.
+func (f *Signing) path() (string, error) {
+	if f.Sign != "" {
+		return f.Sign, nil
+	}
+	return DefaultKey()
+}
+
+// key reads the key that signs.
+// Only its owner may read the file; ReadKey refuses another mode.
+func (f *Signing) key() (deploy.Key, error) {
+	path, err := f.path()
+	if err != nil {
+		return deploy.Key{}, err
+	}
+	if f.Sign == "" {
+		if _, err := (&gapi.Asker{}).Stat(context.Background(), path); err != nil {
+			return deploy.Key{}, fmt.Errorf("there is no key %s to sign with: %w", path, ErrNoKey)
+		}
+	}
+	return cli.ReadKey(path)
+}
+
+// Keys returns the key that signs, with all keys whose signatures count.
+func (f *Signing) Keys() (key deploy.Key, list []deploy.Public, err error) {
+	if list, err = trust.ReadKeys("--trust", f.App.Source(), f.Trust); err != nil {
+		return key, nil, err
+	}
+	if key, err = f.key(); err != nil {
+		return key, nil, err
+	}
+	return key, append(list, key.Public()), nil
+}
+
+// Known returns the keys whose signatures count for a verb that signs nothing: those of --trust, and the public half of the operator's own key.
+// There are none where neither is given.
+func (f *Signing) Known() (list []deploy.Public, err error) {
+	if list, err = trust.ReadKeys("--trust", f.App.Source(), f.Trust); err != nil {
+		return nil, err
+	}
+	if key, err := f.key(); err == nil {
+		return append(list, key.Public()), nil
+	}
+	path, err := f.path()
+	if err != nil {
+		return list, nil // a service has no folder of its own
+	}
+	own, err := trust.KeysIn(f.App.Source(), path+".pub")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s.pub: %w", path, err)
+	}
+	return append(list, own...), nil
+}
+
+// Fleet reads the records of the hosts. Where the operator's own key is known, a list that is older than the one that was seen with this
+// key before is refused: the file next to the key notes it.
+func (f *Signing) Fleet(ctx context.Context, w deploy.World, trusted []deploy.Public) (*deploy.Fleet, error) {
+	fleet, err := deploy.Store{World: w}.Fleet(ctx, trusted)
+	if errors.Is(err, deploy.ErrUntrusted) {
+		return nil, fmt.Errorf("%w; if another operator has signed it, name the file with the public half of that key by --trust", err)
+	}
+	if err != nil {
+		return nil, Explained(err)
+	}
+	path, err := f.path()
+	if err != nil || fleet.Store == "" {
+		return fleet, nil
+	}
+	if _, err := os.Stat(path); err != nil {
+		return fleet, nil
+	}
+	path += ".seen"
+	seen := map[string]int64{}
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = json.Unmarshal(text, &seen)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s notes the stores that you have seen, and cannot be read; restore it, or remove it: %w", path, err)
+	}
+	switch was := seen[fleet.Store]; {
+	case fleet.Number < was:
+		return nil, fmt.Errorf("%w: the record of the store has the number %d, and you have seen %d; somebody has put an old one back, or the store was restored: "+
+			"if you know why, remove %s", deploy.ErrReplay, fleet.Number, was, path)
+	case fleet.Number > was:
+		seen[fleet.Store] = fleet.Number
+		text, err := json.Marshal(seen)
+		if err == nil {
+			err = deploy.Replace(path, text)
+		}
+		if err != nil { // a key on a medium that cannot be written
+			fmt.Fprintf(f.App.Err, "the store is not noted next to the key: %v\n", err)
+		}
+	}
+	return fleet, nil
+}
+
+// Founded reads the records of the hosts, and makes the id of a store that has none, with the records of these hosts. Where hosts or records name an id already, the store has lost its
+// record, and a new id would shut it off from its hosts.
+func (f *Signing) Founded(ctx context.Context, w deploy.World, key deploy.Key, trusted []deploy.Public, id string, known ...deploy.HostRecord) (*deploy.Fleet, error) {
+	fleet, err := f.Fleet(ctx, w, trusted)
+	if err != nil || fleet.Store != "" {
+		return fleet, err
+	}
+	s := deploy.Store{World: w}
+	reports, err := s.Reports(ctx)
+	if err != nil {
+		return nil, Explained(err)
+	}
+	i := slices.IndexFunc(reports, func(r deploy.Report) bool { return r.Store != "" })
+	if i >= 0 && id == "" {
+		return nil, fmt.Errorf("the record of the store is missing, and the host %s says that it belongs to the store %q: if the store was made anew, go on with that id by mgmt api migrate --store-id %q",
+			render.Cell(reports[i].Host), reports[i].Store, reports[i].Store)
+	}
+	if err := s.Found(ctx, key, fleet, id, Operator(), engine.SystemClock{}.Now(), known...); err != nil {
+		return nil, Explained(err)
+	}
+	return fleet, nil
+}
+
+// Retried calls a change of the records again where another operator was faster.
+func Retried(change func() error) (err error) {
+	for range 5 {
+		if err = change(); !errors.Is(err, deploy.ErrChanged) {
+			break
+		}
+	}
+	return err
+}

@@ -1,0 +1,231 @@
+package run
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
+	"github.com/reactivegraph/mgmt/cmd/internal/remote"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
+	"github.com/reactivegraph/mgmt/cmd/internal/show"
+	"github.com/reactivegraph/mgmt/daemon"
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/schema"
+)
+
+// runFlags are the flags of run. cobra has read them, and configure the environment and the file, before run is called.
+type runFlags struct {
+	input   inputs.Flags
+	steps   inputs.Transforms
+	state   inputs.StateFlags
+	log     show.Flags
+	limits  inputs.LimitFlags
+	metrics daemon.Metrics
+	socket  remote.Socket
+	world   inputs.WorldFlags
+	// writers is a name or a number; empty for root and the daemon's own user alone.
+	writers string // the group that may change objects
+	remote  daemon.Remote
+	trusted []string // files with the keys whose deploys this host takes
+
+	noop    string
+	noWatch bool
+	// parallel is how many CheckApply run at once; 0 means 8 for each core.
+	parallel int
+	// sema is a semaphore over all resources; 0 means no limit.
+	sema int
+	// quiet is the time without an event after which the graph counts as converged.
+	quiet      cli.Seconds
+	exit       bool
+	statusFile string
+	graphviz   string
+	// maxRuntime is how long the run may take; 0 means for ever.
+	maxRuntime cli.Seconds
+}
+
+// New makes the verb run.
+// The flags are those of the table settings, so each of them can stand in the
+// configuration file too.
+func New(a *cli.App) *cobra.Command {
+	f := &runFlags{}
+	cmd := &cobra.Command{
+		Use:   "run [FILE|FOLDER]",
+		Short: "Bring the machine to a graph, and keep it there",
+		Long: `Run reads a graph (FILE, a FOLDER of them, or - for standard input), brings the
+machine to it, watches it, repairs drift at once, and follows edits of the
+graph. Without an argument the graph is that of the configuration, else
+/etc/mgmt/graph.yaml. Run ends at SIGINT or SIGTERM: the first one waits for
+runs in progress, the second one does not, the third one exits at once. At
+SIGHUP it reads the settings and the graph again, changed or not, also with
+--no-watch; only when the terminal that it was started on has gone does that end
+it.`,
+		Example: `  mgmt run graph.yaml
+  mgmt run graph.yaml --converged-exit --converged-timeout 2s
+  generate | mgmt run - --noop`,
+		Args:        inputs.GraphArgs,
+		Annotations: map[string]string{cli.KindsMark: "the daemon loads them"},
+		RunE:        func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
+	}
+	f.input.Flags(cmd)
+	cli.ModelsFlag(cmd, &a.Folders.Models)
+	cli.TypesFlag(a, cmd)
+	inputs.MachineFlags(a, cmd)
+	cli.GuardFlag(a, cmd)
+	f.steps.Flags(cmd)
+	f.state.Flags(cmd)
+	f.log.Flags(cmd)
+	f.limits.Flags(cmd)
+	cli.Bind(cmd, "prometheus", &f.metrics.Address)
+	cli.Bind(cmd, "prometheus_remote", &f.metrics.Remote)
+	cli.Bind(cmd, "metrics_textfile", &f.metrics.Textfile)
+	_ = cmd.MarkFlagFilename("metrics-textfile", "prom")
+	f.socket.Flag(cmd)
+	f.world.Flags(cmd)
+	cli.Bind(cmd, "api_write_group", &f.writers)
+	cli.Bind(cmd, "api_listen", &f.remote.Address)
+	cli.Bind(cmd, "api_cert", (*cli.Place)(&f.remote.Cert))
+	cli.Bind(cmd, "api_key", (*cli.Place)(&f.remote.Key))
+	cli.Bind(cmd, "api_ca", (*cli.Place)(&f.remote.CA))
+	cli.Bind(cmd, "api_writers", &f.remote.Writers)
+	cli.Bind(cmd, "trusted_keys", &f.trusted)
+	cli.Bind(cmd, "noop", &f.noop)
+	cli.Bind(cmd, "no_watch", &f.noWatch)
+	cli.Bind(cmd, "parallel", &f.parallel)
+	cli.Bind(cmd, "sema", &f.sema)
+	cli.Bind(cmd, "converged_timeout", &f.quiet)
+	cli.Bind(cmd, "converged_exit", &f.exit)
+	cli.Bind(cmd, "converged_status_file", &f.statusFile)
+	cli.Bind(cmd, "graphviz", &f.graphviz)
+	cli.Bind(cmd, "max_runtime", &f.maxRuntime)
+	return cmd
+}
+
+// noopPolicy reads --noop, whose values differ in which resources it binds.
+func (f *runFlags) noopPolicy() (reactor.Noop, error) {
+	policy, ok := cli.NoopPolicies[f.noop]
+	if !ok {
+		return 0, fmt.Errorf("--noop=%s: write --noop=all, which is --noop alone, or --noop=default", f.noop)
+	}
+	return policy, nil
+}
+
+// checkNumbers refuses numbers that nothing can be, by the names of their flags.
+// Zero is allowed and means the default, since a configuration file may write it out.
+func (f *runFlags) checkNumbers() error {
+	switch {
+	case f.sema < 0:
+		return fmt.Errorf("--sema=%d: write how many may run at once, 0 for no limit", f.sema)
+	case f.parallel < 0:
+		return fmt.Errorf("--parallel=%d: write how many to run at once, 0 for the default", f.parallel)
+	}
+	return nil
+}
+
+// options are those of the engine that the flags give.
+// Strict ends a start with a wrong graph by an error: a service manager shows that at once. Later
+// graphs are refused, and the last good one goes on.
+func (f *runFlags) options(p *show.Presenter) (o mgmt.Options, err error) {
+	if o.Noop, err = f.noopPolicy(); err != nil {
+		return o, err
+	}
+	f.steps.Set(&o)
+	f.limits.Set(&o)
+	o.Debug, o.NoWatch, o.Strict = f.log.Debug, f.noWatch, true
+	o.Parallel, o.Sema = f.parallel, f.sema
+	o.ConvergedTimeout, o.ConvergedExit, o.MaxRuntime = time.Duration(f.quiet), f.exit, time.Duration(f.maxRuntime)
+	if o.Observer = p.Observer(); f.graphviz != "" {
+		o.Observer.Loaded = func(graph func() *engine.Graph) { f.drawTo(p, graph()) }
+	}
+	return o, nil
+}
+
+// run is a daemon with the flags as its Config, and the signals, the terminal and the dumps of this program.
+func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
+	if err := cmp.Or(f.checkNumbers(), cli.EnoughFiles()); err != nil {
+		return err
+	}
+	f.input.Stored = inputs.FromStore(a.Settled)
+	if err := f.input.CatalogOnly(a); err != nil {
+		return err
+	}
+	p := f.log.Presenter(a)
+	defer p.Close()
+	o, err := f.options(p)
+	if err != nil {
+		return err
+	}
+	folders, ds := a.KindOptions()
+	if ds.Err() != nil {
+		return f.log.Diagnose(a, ds)
+	}
+	r := &resettling{app: a, log: p.Logger, level: p.Level, begun: a.Settled}
+	dump := &dumper{p: p}
+	d, err := daemon.Open(ctx, daemon.Config{
+		Version: cli.Version(), Log: p.Logger, Stdin: a.In, Graph: f.input.Given(), Env: inputs.Surroundings(a), Kinds: folders,
+		State: f.state.Place, Store: f.world.Config, Trusted: f.trusted, Socket: f.socket.Socket, Writers: f.writers, Remote: f.remote,
+		Metrics: f.metrics, StatusFile: f.statusFile, Engine: o, Again: r.again, Waiting: r.warnings, Asked: p.Rereading, Stalled: dump.stalled,
+	}, dump, newTrimmer())
+	if ds, ok := errors.AsType[schema.Diagnostics](err); ok { // of the folders of kinds
+		return f.log.Diagnose(a, ds)
+	}
+	if err != nil {
+		return err
+	}
+	ctx, stop := a.OnSignals(ctx, cli.SignalHooks{Tell: p.Signalled, Abandon: d.Abandon, Reload: func() {
+		p.Reloading()
+		d.Reload()
+	}})
+	// Signals are heard until all parts have ended, so a second one counts meanwhile.
+	defer stop()
+	p.Follow(ctx, d.Running())
+	report, err := d.Run(ctx)
+	closed := d.Close()
+	p.Ended(context.Cause(ctx), report)
+	p.Close()
+	// How the graph stood is the code, also where a part has a fault of its own at the end.
+	if code := report.ExitCode(); err == nil && closed != nil && code != 0 {
+		return f.log.End(a, code, closed)
+	}
+	return f.result(a, report, cmp.Or(err, closed))
+}
+
+// drawTo draws the graph that took effect for --graphviz.
+// A failure is a warning and does not stop the run: the drawing is for people.
+// The observer's goroutine calls it after each graph and each part. The file is replaced in one
+// step.
+func (f *runFlags) drawTo(p *show.Presenter, g *engine.Graph) {
+	var buf bytes.Buffer
+	err := g.WriteDOT(&buf, render.DrawOptions(g))
+	if err == nil {
+		err = cli.WriteFile(f.graphviz, buf.Bytes())
+	}
+	if err != nil {
+		p.Logger.Warn("the graph was not drawn", "error", err)
+	}
+}
+
+// result turns the end of the engine into that of the program.
+// The bits of the exit code are those of the report, the bit of a failure is added for
+// work that was cut off.
+// Findings of a graph are printed here, one on each line, and the code is 1 then.
+func (f *runFlags) result(a *cli.App, r mgmt.Report, err error) error {
+	if err == nil {
+		return cli.WithCode(r.ExitCode(), nil)
+	}
+	if _, ok := errors.AsType[*mgmt.MaxRuntimeError](err); ok {
+		return f.log.End(a, cli.ExitTime, err)
+	}
+	if _, ok := errors.AsType[*engine.AbandonedError](err); ok {
+		return f.log.End(a, r.ExitCode()|cli.ExitFailed, err)
+	}
+	return f.log.Diagnose(a, err)
+}

@@ -1,6 +1,0 @@
-//go:build !linux
-
-package cmd
-
-// dropProgram does nothing: other systems drop such pages by themselves when memory is short.
-func dropProgram() {}
