@@ -153,7 +153,7 @@ func TestBug02_NoRunBeforeWatchIsReady(t *testing.T) {
 // TestBug03_WatchRestartWaitsForTheRun: a Watch that fails while CheckApply runs
 // starts again only when that has ended, and costs it no retry.
 //
-// Seen failing with: watch.go, startWatch: the look at v.inRun left out;
+// Seen failing with: due.go, startWatch: the look at v.inRun left out;
 // watch.go, watchFailed: v.retries++ in place of v.watchTries++.
 func TestBug03_WatchRestartWaitsForTheRun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
