@@ -31,14 +31,11 @@ func (v Verdict) Held() *reactor.RemovalsError {
 //
 // The error is Verdict.Refused where that is not nil: schema.Diagnostics with all that is wrong,
 // a *reactor.RemovalsError where the graph is held (call Resume with an empty name, and Apply it again),
-// or the error of a resource's Init. Otherwise the error is that of ctx, ErrNotRunning before Run, or reactor.ErrStopped
+// or the error of a resource's Init. Otherwise the error is that of ctx, or reactor.ErrStopped
 // after its end. With any error the graph before goes on.
 //
 // Callable from any goroutine, and from the reader of Events; calls wait for each other. It takes the place of a frontend (Run with nil), or adds to one: the graph that came last is in effect.
 func (e *Engine) Apply(ctx context.Context, d *gapi.Declared) (Verdict, error) {
-	if _, err := e.running(ctx); err != nil {
-		return Verdict{}, err
-	}
 	v, err := e.session.graphs.Apply(ctx, d)
 	return Verdict(v), err
 }
@@ -56,7 +53,7 @@ func (e *Engine) Apply(ctx context.Context, d *gapi.Declared) (Verdict, error) {
 // later; one after which an automatic edge would close a cycle; and a part that asks for all files below a folder, or makes such a file.
 //
 // The next whole graph of the frontend replaces all, what came by Upsert included. The events tell of a part as of a graph, of a refused one too.
-// Callable from any goroutine while Run is going on; it waits for a graph that is being put into effect, and the part is the
+// Callable from any goroutine; it waits for a graph that is being put into effect, and the part is the
 // engine's from then on.
 func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
 	return e.Patch(ctx, part)
@@ -75,9 +72,6 @@ func (e *Engine) Delete(ctx context.Context, ids ...string) error {
 // one Swap tells of. So nothing runs with the half of it: a resource of the part may take over what a removed one has managed, such as a path. The part is
 // nil for none, and names no resource that goes. The errors are those of Upsert and of Delete. Callable as Upsert.
 func (e *Engine) Patch(ctx context.Context, part *gapi.Declared, remove ...string) error {
-	if _, err := e.running(ctx); err != nil {
-		return err
-	}
 	return e.session.graphs.Patch(ctx, part, remove...)
 }
 
@@ -93,11 +87,8 @@ var ErrNoGraph = errors.New("no graph is in effect yet")
 
 // Look calls f with the graph in effect. It costs what f asks for, and waits for nothing: a graph that is being
 // built is seen when it is in effect, and the next part may take effect while f looks. f keeps nothing that it was shown. The
-// error is that of f, ErrNoGraph before the first graph, ErrNotRunning before Run, that of ctx, or reactor.ErrStopped. Callable from any goroutine.
-func (e *Engine) Look(ctx context.Context, f func(Running) error) error {
-	if _, err := e.running(ctx); err != nil {
-		return err
-	}
+// error is that of f, or ErrNoGraph before the first graph. Callable from any goroutine.
+func (e *Engine) Look(_ context.Context, f func(Running) error) error {
 	if !e.session.graphs.Begun() {
 		return ErrNoGraph
 	}

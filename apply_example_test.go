@@ -17,8 +17,8 @@ import (
 	"github.com/reactivegraph/mgmt/resources/password"
 )
 
-// A program asks what a graph would do, and then has it done. One Config serves both.
-func ExampleConfig() {
+// A program asks what a graph would do, and then has it done. The same options serve both.
+func ExampleRun() {
 	dir, err := os.MkdirTemp("", "config-")
 	if err != nil {
 		panic(err)
@@ -28,17 +28,14 @@ func ExampleConfig() {
 	g := static.NewGraph("greeting")
 	g.Add("file", filepath.Join(dir, "greeting"), &file.Res{Content: &text, Mode: "0600"})
 
-	config, err := mgmt.NewConfig(mgmt.Options{ConvergedExit: true})
-	if err != nil {
-		panic(err)
-	}
-	plan, err := config.Plan(context.Background(), static.New(g.Declared()))
+	o := mgmt.Options{ConvergedExit: true}
+	plan, err := mgmt.Plan(context.Background(), o, static.New(g.Declared()))
 	if err != nil {
 		panic(err)
 	}
 	fmt.Println("plan:", plan.Steps[0].State, "exit code", plan.Report.ExitCode())
 
-	report, err := config.Run(context.Background(), static.New(g.Declared()))
+	report, err := mgmt.Run(context.Background(), o, static.New(g.Declared()))
 	fmt.Println("run: converged", report.Converged, "exit code", report.ExitCode(), err)
 	// Output:
 	// plan: would-change exit code 2
@@ -55,11 +52,7 @@ func ExampleEngine_Apply() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 
-	config, err := mgmt.NewConfig(mgmt.Options{})
-	if err != nil {
-		panic(err)
-	}
-	e, err := config.Start(ctx, nil)
+	e, err := mgmt.Open(ctx, mgmt.Options{}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -99,16 +92,12 @@ func ExampleOptions_host() {
 	}
 	defer machine.Close()
 	machine.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) { return &engine.Result{}, nil })
-	config, err := mgmt.NewConfig(mgmt.Options{Host: machine, ConvergedExit: true})
-	if err != nil {
-		panic(err)
-	}
 
 	text := "listen = 8080\n"
 	g := static.NewGraph("app")
 	conf := g.Add("file", "/app.conf", &file.Res{Content: &text})
 	conf.Notify(g.Add("exec", "restart", &exec.Res{Cmd: "app-restart", RefreshOnly: true}))
-	report, err := config.Run(context.Background(), static.New(g.Declared()))
+	report, err := mgmt.Run(context.Background(), mgmt.Options{Host: machine, ConvergedExit: true}, static.New(g.Declared()))
 	fmt.Println("exit code", report.ExitCode(), err)
 	fmt.Println("commands:", machine.Commands()[0].Argv)
 	data, err := os.ReadFile(filepath.Join(dir, "app.conf"))
@@ -123,11 +112,7 @@ func ExampleOptions_host() {
 func ExampleEngine_Upsert() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	config, err := mgmt.NewConfig(mgmt.Options{Host: enginetest.NewHost()})
-	if err != nil {
-		panic(err)
-	}
-	e, err := config.Start(ctx, nil)
+	e, err := mgmt.Open(ctx, mgmt.Options{Host: enginetest.NewHost()}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -158,15 +143,14 @@ func ExampleEngine_Events() {
 	defer cancel()
 	h := enginetest.NewHost()
 	h.SetCommand(func(context.Context, engine.Command) (*engine.Result, error) { return &engine.Result{}, nil })
-	config, err := mgmt.NewConfig(mgmt.Options{Host: h})
+	e, err := mgmt.Open(ctx, mgmt.Options{Host: h}, nil)
 	if err != nil {
 		panic(err)
 	}
-	e := config.Engine()
-	events := e.Events(ctx) // before Start, to miss nothing
+	events := e.Events(ctx) // before the graph, to miss nothing
 	g := static.NewGraph("one")
 	g.Add("exec", "restart", &exec.Res{Cmd: "app-restart"})
-	if err := e.Start(ctx, static.New(g.Declared())); err != nil {
+	if _, err := e.Apply(ctx, g.Declared()); err != nil {
 		panic(err)
 	}
 	for ev := range events {

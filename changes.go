@@ -19,7 +19,7 @@ import (
 // Changes gathers changes of single resources by their ids, as a work queue does by its keys, and puts them into effect in batches. While
 // one batch is under way the next one gathers: a resource that changes many times meanwhile changes once, and the last change wins.
 //
-// Put and Delete never wait, and may be called from any goroutine, also before Run. The changes of a batch come and go in one change of
+// Put and Delete never wait, and may be called from any goroutine, also before Run is called. The changes of a batch come and go in one change of
 // the graph, as those of Engine.Patch do. Where that is refused, those that the error names are left out, and the others are tried
 // again; where it names none, all are left out. What must come together, or not at all, is for Engine.Patch.
 //
@@ -91,7 +91,7 @@ func (c *Changes) gather(id string, d *gapi.Declaration) {
 
 // Run puts into effect what is gathered, batch after batch, until ctx or the Engine ends. It calls refused for each change that is left
 // out, with an error as of Engine.Patch, and once for a removal that begins to wait for Resume, with a *reactor.RemovalsError. Where
-// refused is nil, Options.Logger gets these as warnings. The error of Run is the cause of the end of ctx, ErrNotRunning, or
+// refused is nil, Options.Logger gets these as warnings. The error of Run is the cause of the end of ctx, or
 // reactor.ErrStopped. The changes that are not in effect by then stay gathered, for the next Run. A second Run waits for the end of the first.
 func (c *Changes) Run(ctx context.Context, refused func(id string, err error)) error {
 	select {
@@ -99,9 +99,6 @@ func (c *Changes) Run(ctx context.Context, refused func(id string, err error)) e
 		defer func() { <-c.turn }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	}
-	if _, err := c.e.running(ctx); err != nil {
-		return err
 	}
 	if refused == nil {
 		refused = func(id string, err error) {

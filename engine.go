@@ -21,34 +21,27 @@ import (
 	"github.com/reactivegraph/mgmt/internal/stream"
 )
 
-// Engine runs the graphs of one Config. Config.Start returns a running one, and Config.Engine one to call Run, Start, Plan
-// or Set on, once. All methods may be called from any goroutine, the reader of Events and the Observer among them. Those that ask the
-// engine, or alter something, return ErrNotRunning before that call, and reactor.ErrStopped after its end.
+// Engine runs graphs until the context of Open ends, or Close is called. All methods may be called from any goroutine, the reader of
+// Events and the Observer among them. After the end, those that ask the engine, or alter something, return reactor.ErrStopped.
 type Engine struct {
-	config *Config
-
-	begun     atomic.Bool // Run, Start, Plan or Set was called
-	abandoned atomic.Bool // see Abandon
-
-	ready   chan struct{} // closed when the next ones are set
+	opt     options
+	cancel  context.CancelFunc
 	reactor *reactor.Reactor
 	history *journal.History
 	host    engine.Host
 	session *session
 
 	stream   stream.Stream[Event]
-	observer *stream.Reader[Event] // of the stream, for Options.Observer; set with ready
+	observer *stream.Reader[Event] // of the stream, for Options.Observer
 
 	kinds   atomic.Pointer[engine.Registry] // of the next graph; see SetKinds
 	reloads chan chan install.Verdict       // see Reload
 	asks    atomic.Pointer[asking]          // see AskedBy
-	ended   chan struct{}                   // closed at the end of Run
+	ended   chan struct{}                   // closed at the end of the graphs
 	offers  sync.Map                        // by *Changes: the *offer that waits for Resume
 
-	done chan struct{} // closed at the end of Run, and of a Run that could not begin
-	err  error         // of that
-
-	grace  time.Duration // see timeGrace
+	done   chan struct{} // closed at the end
+	err    error         // of that
 	report Report
 
 	statuses []reactor.Status // of Plan, by vertex of the graph in effect, at the end
@@ -82,132 +75,61 @@ func (e *MaxRuntimeError) Error() string {
 	return fmt.Sprintf("not converged after %s: %s", e.After, joinSome(e.Restless, 5))
 }
 
-// ErrUsed is the error of a second Run, Plan or Set.
-var ErrUsed = errors.New("mgmt: an Engine runs once")
-
-// ErrNotRunning is the error of every method that needs a running Engine, before Run, Start, Plan or Set was called. After the end
-// it is reactor.ErrStopped. Start, or Ready, tells when the methods answer.
-var ErrNotRunning = errors.New("mgmt: the Engine does not run yet: call Run or Start first")
-
-// Run runs the graphs of the frontend until ctx ends, the graph has converged
-// (with ConvergedExit), or MaxRuntime is over, and leaves nothing behind. It
-// returns nil, a *MaxRuntimeError, an *engine.AbandonedError after Abandon, or
-// the error of the frontend if there was no graph at all. How the graph stood is
-// in Report. With a nil frontend, graphs come by Apply only.
-func (e *Engine) Run(ctx context.Context, f gapi.Frontend) error {
-	return e.runWith(ctx, f, options{Options: e.config.opt})
-}
-
-// Start is Run on a goroutine of its own. It returns when the graphs begin to be read, and Apply
-// and all other methods answer. The error is that of the store, the host or the reactor; then
-// nothing runs. The frontend may be nil, as of Run. Call Wait after it.
-func (e *Engine) Start(ctx context.Context, f gapi.Frontend) error {
-	s, err := e.begin(ctx, options{Options: e.config.opt})
-	if err != nil {
-		return err
-	}
-	go func() { _ = s.whole(ctx, f) }() // Wait returns its error
-	return nil
-}
-
-// Wait waits for the end of Run or Start, and returns what Run returns; where Start has failed, its error. Callable
-// more than once, from any goroutine but that of the Observer, and before Start.
+// Wait waits for the end, and returns what Run returns. Callable more than once, from any goroutine but that of the Observer.
 func (e *Engine) Wait() error {
 	<-e.done
 	return e.err
 }
 
-// runWith is Run with the options of this run.
-func (e *Engine) runWith(ctx context.Context, f gapi.Frontend, o options) error {
-	s, err := e.begin(ctx, o)
-	if err != nil {
-		return err
-	}
-	return s.whole(ctx, f)
+// Close ends the Engine, and returns as Wait does.
+func (e *Engine) Close() error {
+	e.cancel()
+	return e.Wait()
 }
 
-// begin opens all that a Run needs.
-func (e *Engine) begin(ctx context.Context, o options) (*session, error) {
-	if e.begun.Swap(true) {
-		return nil, ErrUsed
-	}
-	s, err := e.openUnlessAbandoned(ctx, o)
-	if err != nil {
-		e.stream.End()
-		close(e.ready)
-		e.over(err)
-		return nil, err
-	}
-	if e.abandoned.Load() { // while it was opened
-		e.Abandon()
-	}
-	return s, nil
-}
-
-func (e *Engine) openUnlessAbandoned(ctx context.Context, o options) (*session, error) {
-	if e.abandoned.Load() {
-		return nil, &engine.AbandonedError{}
-	}
-	return e.open(ctx, o)
-}
-
-// over lets Wait return. It is called once.
-func (e *Engine) over(err error) {
-	e.err = err
-	close(e.done)
-}
-
-// whole is Run after begin.
+// whole runs the graphs of a frontend, and closes everything.
 func (s *session) whole(ctx context.Context, f gapi.Frontend) (err error) {
-	defer func() { s.e.over(err) }()
+	defer func() {
+		s.e.err = err
+		s.e.cancel()
+		close(s.e.done)
+	}()
 	defer s.close(&err)
 	defer s.background(ctx)()
 	defer close(s.e.ended)
+	defer s.heedAbandon()()
 	return s.run(ctx, f)
 }
 
-// Report returns how the graph stood at the end. It is valid after Run.
+// heedAbandon abandons the run when Options.Abandon is closed. The returned function ends that.
+func (s *session) heedAbandon() (end func()) {
+	over := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		select {
+		case <-s.opt.Abandon:
+			s.abandon()
+		case <-over:
+		}
+	})
+	return func() {
+		close(over)
+		wg.Wait()
+	}
+}
+
+// abandon has the run not wait for methods that ignore the end of their context.
+func (s *session) abandon() {
+	s.reactor.Abandon()
+	if h, ok := s.host.(interface{ KillAll() }); ok {
+		h.KillAll()
+	}
+}
+
+// Report returns how the graph stood at the end. It is valid after that.
 func (e *Engine) Report() Report { return e.report }
 
-// Abandon makes Run, at the end of its context, return without waiting for methods that ignore that end; the commands that still run
-// are killed. The error of Run is an *engine.AbandonedError where something was left behind. A Run that begins after the call returns
-// one at once, and alters nothing. Abandon does not wait, and may be called from any goroutine, at any time, and more than once.
-func (e *Engine) Abandon() {
-	e.abandoned.Store(true)
-	select {
-	case <-e.ready:
-	default:
-		return // begin looks at the flag
-	}
-	if e.reactor != nil {
-		e.reactor.Abandon()
-		if h, ok := e.host.(interface{ KillAll() }); ok {
-			h.KillAll()
-		}
-	}
-}
-
-// Ready returns a channel that is closed when Run, Start, Plan or Set has begun, or has failed to: from then on no method returns
-// ErrNotRunning. It is for what a program starts before Run.
-func (e *Engine) Ready() <-chan struct{} { return e.ready }
-
-// running returns the reactor, as soon as a Run that was called has opened it.
-func (e *Engine) running(ctx context.Context) (*reactor.Reactor, error) {
-	if !e.begun.Load() {
-		return nil, ErrNotRunning
-	}
-	select {
-	case <-e.ready:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	if e.reactor == nil {
-		return nil, reactor.ErrStopped
-	}
-	return e.reactor, nil
-}
-
-// Status returns the state of one vertex while Run is going on. For a member of an automatic group it
+// Status returns the state of one vertex. For a member of an automatic group it
 // is that of the group: Status.Resource is the resource that runs it, and Status.Member the
 // member. The error is a *reactor.UnknownResourceError if the graph has no such resource.
 func (e *Engine) Status(ctx context.Context, resource string) (reactor.Status, error) {
@@ -223,29 +145,20 @@ func (e *Engine) Status(ctx context.Context, resource string) (reactor.Status, e
 // owned asks about a resource by its name, and if no vertex has that name, about the
 // resource that runs it. The name goes first: a paused resource may have left the graph.
 func owned[T any](ctx context.Context, e *Engine, resource string, ask func(*reactor.Reactor, string) (T, error)) (T, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	answer, err := ask(r, resource)
+	answer, err := ask(e.reactor, resource)
 	if _, unknown := errors.AsType[*reactor.UnknownResourceError](err); !unknown {
 		return answer, err
 	}
 	if id := e.owner(resource); id != resource {
-		return ask(r, id)
+		return ask(e.reactor, id)
 	}
 	return answer, err
 }
 
 // Group returns the resource of the graph in effect that runs the given one, and the other members of its
 // automatic group in their order. A resource that is in no group runs itself, and
-// there are no others. The error is a *reactor.UnknownResourceError if the graph has no such resource. Callable
-// while Run is going on.
+// there are no others. The error is a *reactor.UnknownResourceError if the graph has no such resource.
 func (e *Engine) Group(ctx context.Context, resource string) (owner string, members []string, err error) {
-	if _, err := e.running(ctx); err != nil {
-		return "", nil, err
-	}
 	owner, members, ok := e.session.graphs.Parts().Group(resource)
 	if !ok {
 		return "", nil, &reactor.UnknownResourceError{Resource: resource}
@@ -256,53 +169,32 @@ func (e *Engine) Group(ctx context.Context, resource string) (owner string, memb
 // owner returns the resource that runs another one; the name itself where the graph in effect does not have it.
 func (e *Engine) owner(resource string) string { return e.session.graphs.Parts().Owner(resource) }
 
-// Statuses returns the state of every vertex while Run is going on.
+// Statuses returns the state of every vertex.
 func (e *Engine) Statuses(ctx context.Context) ([]reactor.Status, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.Statuses(ctx)
+	return e.reactor.Statuses(ctx)
 }
 
-// Ongoing returns the runs that have been going on for a while, at least for that long, the oldest first, while Run is going on.
+// Ongoing returns the runs that have been going on for a while, at least for that long, the oldest first,.
 func (e *Engine) Ongoing(ctx context.Context, least time.Duration) ([]reactor.Ongoing, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.Ongoing(ctx, least)
+	return e.reactor.Ongoing(ctx, least)
 }
 
 // Realizing returns the resources that a new graph waits for, which have to be brought
-// about before they leave, while Run is on.
+// about before they leave.
 func (e *Engine) Realizing(ctx context.Context) ([]string, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.Realizing(ctx)
+	return e.reactor.Realizing(ctx)
 }
 
 // AbsentPauses returns the pauses of resources that are not in the graph, while Run is
 // going on.
 func (e *Engine) AbsentPauses(ctx context.Context) ([]reactor.Pause, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.AbsentPauses(ctx)
+	return e.reactor.AbsentPauses(ctx)
 }
 
 // Pause leaves resources, or with an empty name everything, alone for a while; all of them at one moment, or with an error none;
-// see reactor.Reactor.Pause. A member of an automatic group pauses the whole group: Group says which. Callable
-// while Run is going on.
+// see reactor.Reactor.Pause. A member of an automatic group pauses the whole group: Group says which.
 func (e *Engine) Pause(ctx context.Context, pauses ...reactor.Pause) error {
-	r, err := e.running(ctx)
-	if err != nil {
-		return err
-	}
-	err = r.Pause(ctx, pauses...)
+	err := e.reactor.Pause(ctx, pauses...)
 	if _, unknown := errors.AsType[*reactor.UnknownResourceError](err); !unknown {
 		return err
 	}
@@ -313,12 +205,12 @@ func (e *Engine) Pause(ctx context.Context, pauses ...reactor.Pause) error {
 	if slices.Equal(owned, pauses) {
 		return err
 	}
-	return r.Pause(ctx, owned...)
+	return e.reactor.Pause(ctx, owned...)
 }
 
 // Resume ends pauses, and lets held changes through; see reactor.Reactor.Resume. With an
 // empty name a graph that Options.MaxRemovals holds is read again and may make its
-// removals; the caller of Apply applies it again, and a Run of Changes makes its held removals itself. Callable while Run is going on.
+// removals; the caller of Apply applies it again, and a Run of Changes makes its held removals itself.
 func (e *Engine) Resume(ctx context.Context, resource string) error {
 	_, err := owned(ctx, e, resource, func(r *reactor.Reactor, id string) (struct{}, error) {
 		return struct{}{}, r.Resume(ctx, id)
@@ -335,34 +227,22 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 }
 
 // ResumeHeld is Resume for those of some resources that are paused or held, and returns which; see
-// reactor.Reactor.ResumeHeld. Callable while Run is going on.
+// reactor.Reactor.ResumeHeld.
 func (e *Engine) ResumeHeld(ctx context.Context, resources []string) ([]string, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.ResumeHeld(ctx, resources)
+	return e.reactor.ResumeHeld(ctx, resources)
 }
 
 // RetryFailed is Retry for those of some resources that can be tried again, and for named ones; see
-// reactor.Reactor.RetryFailed. Callable while Run is going on.
+// reactor.Reactor.RetryFailed.
 func (e *Engine) RetryFailed(ctx context.Context, among []string, named ...string) ([]string, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.RetryFailed(ctx, among, e.owners(named)...)
+	return e.reactor.RetryFailed(ctx, among, e.owners(named)...)
 }
 
 // Retry tries failed resources again at once, without names all failed ones,
 // and returns which; see reactor.Reactor.Retry. For a member of an automatic group that is the resource
-// that runs it. Callable while Run is going on.
+// that runs it.
 func (e *Engine) Retry(ctx context.Context, resources ...string) ([]string, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return r.Retry(ctx, e.owners(resources)...)
+	return e.reactor.Retry(ctx, e.owners(resources)...)
 }
 
 // owners returns the resources that run others, each once.
@@ -376,87 +256,55 @@ func (e *Engine) owners(resources []string) []string {
 }
 
 // SetLimits makes other bounds count than those of the Options; see
-// reactor.Reactor.SetLimits. Callable while Run is going on.
+// reactor.Reactor.SetLimits.
 func (e *Engine) SetLimits(ctx context.Context, l reactor.Limits) error {
-	r, err := e.running(ctx)
-	if err != nil {
-		return err
-	}
-	return r.SetLimits(ctx, l)
+	return e.reactor.SetLimits(ctx, l)
 }
 
 // Dump says in text, for every vertex that is not settled, its activity or the
-// thing that it waits for. Callable while Run is going on.
+// thing that it waits for.
 func (e *Engine) Dump(ctx context.Context) (string, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return "", err
-	}
-	return r.Dump(ctx)
+	return e.reactor.Dump(ctx)
 }
 
-// Rest returns how the graph stands by the states at rest, while Run is going on.
+// Rest returns how the graph stands by the states at rest,.
 func (e *Engine) Rest(ctx context.Context) (reactor.Rest, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return reactor.Rest{}, err
-	}
-	return r.Rest(ctx)
+	return e.reactor.Rest(ctx)
 }
 
 // Stand returns the state of every vertex and how the graph stands, both of one moment,
-// while Run is going on.
+// .
 func (e *Engine) Stand(ctx context.Context) ([]reactor.Status, reactor.Rest, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return nil, reactor.Rest{}, err
-	}
-	return r.Stand(ctx)
+	return e.reactor.Stand(ctx)
 }
 
-// Works reports whether something goes on that ends without a timer, while Run is going on; see reactor.Reactor.Works. With the
+// Works reports whether something goes on that ends without a timer,; see reactor.Reactor.Works. With the
 // clock of a simulated machine, it tells whether the time may move.
 func (e *Engine) Works(ctx context.Context, sleepers []context.Context) (bool, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return false, err
-	}
-	return r.Works(ctx, sleepers)
+	return e.reactor.Works(ctx, sleepers)
 }
 
-// Counts returns the number of vertices by state at rest while Run is going on.
+// Counts returns the number of vertices by state at rest.
 func (e *Engine) Counts(ctx context.Context) (reactor.Counts, error) {
-	r, err := e.running(ctx)
-	if err != nil {
-		return reactor.Counts{}, err
-	}
-	return r.Counts(ctx)
+	return e.reactor.Counts(ctx)
 }
 
 // HostStats says what the engine holds of the machine at the moment, without
-// waiting for its loop; zero before Run.
+// waiting for its loop.
 func (e *Engine) HostStats() host.Stats {
-	select {
-	case <-e.ready:
-		if h, ok := e.host.(interface{ Stats() host.Stats }); ok {
-			return h.Stats()
-		}
-	default:
+	if h, ok := e.host.(interface{ Stats() host.Stats }); ok {
+		return h.Stats()
 	}
 	return host.Stats{}
 }
 
-// Folders returns the folders that are watched, and what tells of changes in each; none before Run. It waits for the
+// Folders returns the folders that are watched, and what tells of changes in each. It waits for the
 // goroutine of the watches, which a file system that does not answer can hold up; ctx bounds that.
 func (e *Engine) Folders(ctx context.Context) ([]host.Folder, error) {
-	select {
-	case <-e.ready:
-		if h, ok := e.host.(interface {
-			Folders(context.Context) ([]host.Folder, error)
-		}); ok {
-			return h.Folders(ctx)
-		}
-	default:
+	if h, ok := e.host.(interface {
+		Folders(context.Context) ([]host.Folder, error)
+	}); ok {
+		return h.Folders(ctx)
 	}
 	return nil, nil
 }
@@ -464,35 +312,24 @@ func (e *Engine) Folders(ctx context.Context) ([]host.Folder, error) {
 // SetKinds has each graph from the next one on made of other kinds, as Options.Registry and
 // Options.Backends give them; nil for none. Resources of the graph that runs stay as they are until the
 // next graph, which replaces those whose kind is another one by then. With an error the kinds stay.
-// Callable from any goroutine, also before Run.
 func (e *Engine) SetKinds(kinds *engine.Registry, backends *virtual.Catalog) error {
-	bound, err := e.config.opt.bound(cmp.Or(kinds, engine.DefaultRegistry()), backends)
+	bound, err := e.opt.bound(kinds, backends)
 	if err != nil {
-		return fmt.Errorf("mgmt: %w", err)
+		return err
 	}
 	e.kinds.Store(bound)
 	return nil
 }
 
-// StateLoss returns what the state folder has lost while it is in use; nil where it has lost nothing, and before Ready. It does not block.
+// StateLoss returns what the state folder has lost while it is in use; nil where it has lost nothing. It does not block.
 func (e *Engine) StateLoss() *statedir.Loss {
-	select {
-	case <-e.ready:
-		return e.session.state.Loss()
-	default:
-		return nil
-	}
+	return e.session.state.Loss()
 }
 
 // History returns the events of this run and, with Options.State, of
-// earlier runs; nil before Run, and if that has failed at its start. It waits while Run opens it, and may be
-// used until that returns. Its users decide its content: the engine itself
+// earlier runs. It may be used until the end. Its users decide its content: the engine itself
 // writes nothing there.
 func (e *Engine) History() *journal.History {
-	if !e.begun.Load() {
-		return nil
-	}
-	<-e.ready
 	return e.history
 }
 

@@ -31,7 +31,10 @@ func ExampleOptions_control() {
 
 	rec := control.NewRecorder(control.RecorderOptions{})
 	met := metrics.New(metrics.Options{})
-	e, err := mgmt.New(mgmt.Options{
+
+	ctx, cancel := context.WithCancel(context.Background())
+	graph := &gapi.Declared{Resources: []gapi.Declaration{static.Declare("noop", "a", &basic.NoopRes{})}}
+	o := mgmt.Options{
 		Observer: mgmt.Observer{
 			Swapped:   func(s reactor.Swap) { rec.Swapped(s); met.Swapped(s) },
 			Ran:       func(r reactor.Run) { rec.Ran(r); met.Ran(r) },
@@ -63,16 +66,10 @@ func ExampleOptions_control() {
 				log.Print(err)
 			}
 		},
-	})
-	if err != nil {
-		log.Fatal(err)
 	}
-
-	ctx, cancel := context.WithCancel(context.Background())
-	graph := &gapi.Declared{Resources: []gapi.Declaration{static.Declare("noop", "a", &basic.NoopRes{})}}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := e.Run(ctx, static.New(graph)); err != nil {
+		if _, err := mgmt.Run(ctx, o, static.New(graph)); err != nil {
 			log.Print(err)
 		}
 	})

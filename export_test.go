@@ -1,14 +1,17 @@
 package mgmt
 
 import (
+	"context"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// SetGrace sets how long after the end of MaxRuntime methods that ignore it are
-// waited for.
-func (e *Engine) SetGrace(d time.Duration) { e.grace = d }
-
-// GraphInEffect returns the graph that is in effect.
-func (e *Engine) GraphInEffect() *engine.Graph { return e.session.graphs.Parts().Graph() }
+// RunWithGrace is Run with another time after the end of MaxRuntime, for which methods that ignore it are waited for.
+func RunWithGrace(ctx context.Context, o Options, f gapi.Frontend, grace time.Duration) error {
+	e, err := start(ctx, options{Options: o, grace: grace}, f)
+	if err != nil {
+		return err
+	}
+	return e.Wait()
+}

@@ -1,19 +1,19 @@
 // Package mgmt is the front door for programs that embed the engine. It puts the
-// reactor, the machine's host, a journal and a frontend together. A program calls these functions, in this order:
+// reactor, the machine's host, a journal and a frontend together. A program calls these functions:
 //
-//  1. NewConfig checks the Options and returns a Config, which never changes. The zero value of Options is good. The kinds are
-//     those of engine.DefaultRegistry. Import the packages of the kinds that the graphs name, such as resources/file, or
-//     resources/all for all that come with mgmt.
-//  2. Config.Run, with a frontend: package gapi/yaml follows files, gapi/static has graphs made in Go.
+//  1. Run, with Options and a frontend: package gapi/yaml follows files, gapi/static has graphs made in Go.
 //     It brings the machine to the latest graph and keeps it there, until its context ends. Its Report has the counts, and
-//     the exit code of a program. Config.Plan says what Run would do, and alters nothing.
-//  3. Config.Start instead of Run, which returns an Engine at once. Engine.Wait waits for its end, and Engine.Report has the counts then.
+//     the exit code of a program. The zero value of Options is good. The kinds are those of engine.DefaultRegistry. Import the
+//     packages of the kinds that the graphs name, such as resources/file, or resources/all for all that come with mgmt.
+//  2. Plan, with the same arguments, says what Run would do, and alters nothing.
+//  3. Open instead of Run, which returns an Engine that runs. Engine.Close ends it. Engine.Wait waits for its end, and Engine.Report
+//     has the counts then.
 //  4. While that goes on, Engine.Apply puts a graph into effect and returns its verdict. Declare the graph with
 //     static.NewGraph. Engine.Upsert and Engine.Delete change a part of the graph, at the cost of the part.
 //     Engine.Changes gathers such changes by resource, as a work queue does, for programs that follow something.
 //     Engine.Reload has the frontend read its input again.
-//  5. Engine.Events is an iterator over everything that happens. A program that wants to hear of it from the beginning asks
-//     Config.Engine for an Engine, then Events, then Engine.Start. Options.Observer has a function for each kind of event instead.
+//  5. Engine.Events is an iterator over everything that happens from then on. Options.Observer has a function for each kind of event
+//     instead, and misses nothing.
 //  6. At any time: Engine.Status, Statuses and Stand say how things stand, Dump names the causes of waiting.
 //     Engine.Pause, Resume and Retry act on resources, SetLimits on the safety limits.
 //
@@ -43,85 +43,89 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/lend"
-	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/reactor"
-	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/internal/install"
 )
 
-// Config says how graphs are run: checked options that never change. Make it with NewConfig. Any number of goroutines may use
-// one Config at the same time, and each Run, Plan, Start and Set of it is an Engine of its own. Two that run at the same time need two
-// state folders, since a state folder has one user, and only one of them can read Stdin, Reload and the rest that has one reader.
-type Config struct {
-	given Options          // as the caller gave them; see Options
-	opt   Options          // with the defaults in place of empty ones
-	kinds *engine.Registry // of the first graph; see Options.bound
+// Run runs the graphs of a frontend until ctx ends, the graph has converged (with ConvergedExit), or MaxRuntime is over, and leaves
+// nothing behind. The error is nil, a *MaxRuntimeError, an *engine.AbandonedError (see Options.Abandon), or that of the frontend if
+// there was no graph at all. The Report says how the graph stood at the end, and is valid with an error too.
+func Run(ctx context.Context, o Options, f gapi.Frontend) (Report, error) {
+	e, err := Open(ctx, o, f)
+	if err != nil {
+		return Report{}, err
+	}
+	err = e.Wait()
+	return e.Report(), err
 }
 
-// NewConfig checks the options and copies them. It starts nothing, reads nothing and makes nothing. The error names each fault: a negative number, a limit that makes no sense, or backends that do not fit the kinds.
-func NewConfig(o Options) (*Config, error) {
-	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("mgmt: %w", err)
-	}
-	c := &Config{given: o.clone(), opt: o.clone()}
-	if err := c.opt.complete(); err != nil {
-		return nil, fmt.Errorf("mgmt: %w", err)
-	}
+// Open returns an Engine that runs the graphs of a frontend, as Run does, takes others, and answers questions. The frontend may be
+// nil: then graphs come by Engine.Apply. The error is that of the options, the state folder or the host; then nothing runs. Call
+// Engine.Close at the end, or end ctx and call Engine.Wait.
+func Open(ctx context.Context, o Options, f gapi.Frontend) (*Engine, error) {
+	return start(ctx, options{Options: o}, f)
+}
+
+// start checks and copies the options, and runs the graphs of a frontend on a goroutine.
+func start(ctx context.Context, o options, f gapi.Frontend) (*Engine, error) {
 	var err error
-	if c.kinds, err = c.opt.bound(c.opt.Registry, c.opt.Backends); err != nil {
-		return nil, fmt.Errorf("mgmt: %w", err)
+	if o.Options, err = o.Options.ready(); err != nil {
+		return nil, err
+	}
+	kinds, err := o.Kinds()
+	if err != nil {
+		return nil, err
+	}
+	if o.abandoned() {
+		return nil, &engine.AbandonedError{}
+	}
+	e := &Engine{opt: o, reloads: make(chan chan install.Verdict), ended: make(chan struct{}), done: make(chan struct{})}
+	e.kinds.Store(kinds)
+	ctx, e.cancel = context.WithCancel(ctx)
+	s, err := e.open(ctx)
+	if err != nil {
+		e.cancel()
+		return nil, err
+	}
+	go func() { _ = s.whole(ctx, f) }() // Wait returns its error
+	return e, nil
+}
+
+// Validate says what is wrong with the options: each negative number, limit that makes no sense, and backends that do not fit the
+// kinds. Run, Open and Plan do so too. It starts nothing, reads nothing and makes nothing.
+func (o Options) Validate() error {
+	ready, err := o.ready()
+	if err == nil {
+		_, err = ready.Kinds()
+	}
+	return err
+}
+
+// Kinds returns the kinds of the first graph: those of Registry, where the virtual ones choose among the Backends for this machine.
+func (o Options) Kinds() (*engine.Registry, error) { return o.bound(o.Registry, o.Backends) }
+
+// ready returns a copy with the defaults in place of empty options, or what is wrong with them.
+func (o Options) ready() (Options, error) {
+	if err := o.check(); err != nil {
+		return o, fmt.Errorf("mgmt: %w", err)
+	}
+	c := o.clone()
+	if err := c.complete(); err != nil {
+		return o, fmt.Errorf("mgmt: %w", err)
 	}
 	return c, nil
 }
 
-// New is NewConfig and Config.Engine in one, for a program that runs one Engine.
-func New(o Options) (*Engine, error) {
-	c, err := NewConfig(o)
-	if err != nil {
-		return nil, err
+// abandoned reports whether Abandon is closed.
+func (o *Options) abandoned() bool {
+	select {
+	case <-o.Abandon:
+		return true
+	default:
+		return false
 	}
-	return c.Engine(), nil
-}
-
-// Options returns a copy of the options that NewConfig was given. Alter it, and make another Config of it.
-func (c *Config) Options() Options { return c.given.clone() }
-
-// Run runs the graphs of a frontend until ctx ends; see Engine.Run. It blocks until nothing is left behind. The Report says how
-// the graph stood at the end, and is valid with an error too.
-func (c *Config) Run(ctx context.Context, f gapi.Frontend) (Report, error) {
-	e := c.Engine()
-	err := e.Run(ctx, f)
-	return e.Report(), err
-}
-
-// Plan says what Run would do with the first graph of a frontend, and alters nothing; see Engine.Plan. It blocks until everything has been looked at.
-func (c *Config) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
-	return c.Engine().Plan(ctx, f)
-}
-
-// Start is Run on a goroutine of its own. It returns an Engine that takes graphs and answers questions until ctx ends; see Engine.Start. Call
-// Engine.Wait at the end. The frontend may be nil: then graphs come by Engine.Apply.
-func (c *Config) Start(ctx context.Context, f gapi.Frontend) (*Engine, error) {
-	e := c.Engine()
-	if err := e.Start(ctx, f); err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
-// Set makes single things as they are declared, and returns when that is done; see Engine.Set.
-func (c *Config) Set(ctx context.Context, targets ...look.Target) (Outcome, error) {
-	return c.Engine().Set(ctx, targets...)
-}
-
-// Engine returns an Engine that has not begun. It is for a program that reads Events from the very beginning, or that has to
-// call Abandon while Run, Plan or Set is going on.
-func (c *Config) Engine() *Engine {
-	e := &Engine{config: c, ready: make(chan struct{}), reloads: make(chan chan install.Verdict), ended: make(chan struct{}), done: make(chan struct{}), grace: timeGrace}
-	e.kinds.Store(c.kinds)
-	return e
 }
 
 // check says what is wrong with options.
@@ -162,9 +166,6 @@ func (o *Options) complete() (err error) {
 			return fmt.Errorf("the state folder: %w", err)
 		}
 	}
-	if o.Registry == nil {
-		o.Registry = engine.DefaultRegistry()
-	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -175,6 +176,7 @@ func (o *Options) complete() (err error) {
 
 // bound returns kinds whose virtual ones choose among the backends, and by the roles.
 func (o *Options) bound(kinds *engine.Registry, backends *virtual.Catalog) (*engine.Registry, error) {
+	kinds = cmp.Or(kinds, engine.DefaultRegistry())
 	if backends == nil && len(o.Roles) == 0 && o.Host == nil {
 		return kinds, nil
 	}
@@ -183,11 +185,9 @@ func (o *Options) bound(kinds *engine.Registry, backends *virtual.Catalog) (*eng
 	if o.Host != nil {
 		facts = o.Host.Facts
 	}
-	return virtual.Rebind(kinds, from, virtual.LocalSystem(facts))
-}
-
-// Check builds the first graph of a frontend with the kinds of this Config, and returns everything that is wrong with it, warnings
-// too. It puts nothing into effect.
-func (c *Config) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics {
-	return c.Engine().Check(ctx, f)
+	bound, err := virtual.Rebind(kinds, from, virtual.LocalSystem(facts))
+	if err != nil {
+		return nil, fmt.Errorf("mgmt: %w", err)
+	}
+	return bound, nil
 }

@@ -73,7 +73,7 @@ func (k EventKind) MarshalText() ([]byte, error) { return []byte(k.String()), ni
 const maxUnread = 4096
 
 // Events yields the events from this call on, in order, until ctx or Run ends. With the end
-// of Run, the events before it still come. Call it before Run or Start to miss nothing.
+// of Run, the events before it still come. With a nil frontend, call it before the first Apply to miss nothing.
 //
 // The loop over it may call any method of the Engine, and may take its time: the engine never
 // waits for it. At most 4096 events wait for one reader. Then the oldest are left out, and an
@@ -225,9 +225,6 @@ func (s *session) observe() (wait func()) {
 // Told waits until Options.Observer has been told of everything that happened before the
 // call. A function of the Observer must not call it: it would wait for itself.
 func (e *Engine) Told(ctx context.Context) error {
-	if _, err := e.running(ctx); err != nil {
-		return err
-	}
 	return e.observer.Await(ctx)
 }
 

@@ -30,9 +30,10 @@ func Share(store engine.World) World { return sharing.With(store) }
 // DefaultLease is how long a host may be out of reach before the others take it for dead.
 const DefaultLease = 15 * time.Second
 
-// Options are what a Config is made of. The zero value is usable. NewConfig copies them: only the objects that
-// they name (Registry, Backends, World, Host, State, Store, Logger, Stdin, channels and functions) stay the caller's, and must then be
-// safe for use by several goroutines.
+// Options say how graphs are run. The zero value is usable. Run, Open and Plan copy them: only the objects that they name (Registry,
+// Backends, World, Host, State, Store, Logger, Stdin, channels and functions) stay the caller's. Any number of engines may be made of the same Options. Two that
+// run at the same time need two state folders, since a state folder has one user, and only one of them can read Stdin, Reload and
+// the rest that has one reader.
 type Options struct {
 	Program, Version string
 	Hostname         string   // of this machine, in the store, for resources and as a fact, unless Host is given; asked of the system when empty
@@ -53,7 +54,7 @@ type Options struct {
 
 	// Host is the machine; that of this process when nil. It is the caller's: Run does not close it. Tests
 	// give a simulated one. That of simulate.NewHost (enginetest.NewHost) has the files of this machine, and that of
-	// simulate.NewFolder those of a folder. Abandon calls its method KillAll(), if it has one.
+	// simulate.NewFolder those of a folder. Where Abandon is closed, its method KillAll() is called, if it has one.
 	Host engine.Host
 
 	Store engine.Store // the journal of State when nil, in memory if there is none
@@ -119,9 +120,14 @@ type Options struct {
 	// *engine.AbandonedError too.
 	MaxRuntime time.Duration
 
+	// Abandon, when it is closed, makes Run return, at the end of its context, without waiting for methods that ignore that end; the
+	// commands that still run are killed. The error is an *engine.AbandonedError where something was left behind. A Run that begins later
+	// returns one at once, and alters nothing. Nil for never.
+	Abandon <-chan struct{}
+
 	Observer Observer
 
-	// Background, when not nil, runs on a goroutine of its own at the same time as the graph: it may
+	// Background, when not nil, runs on a goroutine of its own at the same time as the graph, or the plan: it may
 	// use the Engine and its History. Its context ends when everything in the graph
 	// has come to its end; then Run waits for its return, and only then gives up the
 	// state.
@@ -137,9 +143,9 @@ type Source struct {
 	Taken    func() // called once, when the source counts, by the goroutine that reads graphs; nil for none
 }
 
-// options are those of one Run, Plan or Set.
+// options are those of one Run or Plan.
 type options struct {
 	Options
-	readOnly bool                // of Plan
-	secret   map[string][]string // of Set: by id, parameters that must not be shown
+	readOnly bool          // of Plan
+	grace    time.Duration // see timeGrace
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// Plan is what a Run would do now: a step for each resource, in the order of the
+// Preview is what a Run would do now: a step for each resource, in the order of the
 // graph.
-type Plan struct {
+type Preview struct {
 	Graph  string
 	Steps  []Step
 	Report Report
@@ -29,7 +29,7 @@ type Plan struct {
 }
 
 // ExitCode is that of Report, and 2 for a pending change where a resource leaves.
-func (p *Plan) ExitCode() int {
+func (p *Preview) ExitCode() int {
 	code := p.Report.ExitCode()
 	if len(p.Leaving) > 0 && (code == 0 || code == 4) {
 		code += 2
@@ -55,13 +55,16 @@ type Step struct {
 // alters nothing, not even the folders in which resources keep state, starts no
 // Watch, and returns when everything has been looked at. The error is that of
 // the graph; a resource that fails is a step in StateFailed.
-func (e *Engine) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
-	o := options{Options: e.config.opt, readOnly: true}
+func Plan(ctx context.Context, o Options, f gapi.Frontend) (*Preview, error) {
 	o.Noop, o.NoWatch, o.Strict = reactor.NoopAll, true, true
 	o.ConvergedExit, o.ConvergedTimeout = true, 0
 	c := &collector{last: map[string]reactor.Run{}}
 	o.Observer.Ran = both(o.Observer.Ran, c.ran)
-	if err := e.runWith(ctx, f, o); err != nil {
+	e, err := start(ctx, options{Options: o, readOnly: true}, f)
+	if err == nil {
+		err = e.Wait()
+	}
+	if err != nil {
 		return nil, err
 	}
 	if ctx.Err() != nil && !e.report.Converged {
@@ -69,12 +72,12 @@ func (e *Engine) Plan(ctx context.Context, f gapi.Frontend) (*Plan, error) {
 	}
 	g := e.session.graphs.Parts().Grouped()
 	left := e.session.leaving(g)
-	return &Plan{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report, Leaving: left.All, Asking: left.Asking, graph: g}, nil
+	return &Preview{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report, Leaving: left.All, Asking: left.Asking, graph: g}, nil
 }
 
 // Select parts a plan into the resources that a selection has, by the states of the plan, and all others. Of what leaves, the kind and
 // the name alone are known. The error is a *selection.Error for a text that can't be read, or a *selection.NoneError.
-func (p *Plan) Select(text string) (selected, others *Plan, err error) {
+func (p *Preview) Select(text string) (selected, others *Preview, err error) {
 	sel, err := selection.Of(text, func(id string) bool {
 		_, ok := engine.FindVertex(p.graph, id)
 		return ok || slices.Contains(p.Leaving, id)
@@ -82,8 +85,8 @@ func (p *Plan) Select(text string) (selected, others *Plan, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	selected, others = &Plan{Graph: p.Graph, graph: p.graph}, &Plan{Graph: p.Graph, graph: p.graph}
-	for _, part := range []*Plan{selected, others} {
+	selected, others = &Preview{Graph: p.Graph, graph: p.graph}, &Preview{Graph: p.Graph, graph: p.graph}
+	for _, part := range []*Preview{selected, others} {
 		part.Report.Converged = p.Report.Converged
 	}
 	var all []selection.Item
@@ -114,7 +117,7 @@ func (p *Plan) Select(text string) (selected, others *Plan, err error) {
 }
 
 // items returns what a selection may know of the resource of a step.
-func (p *Plan) items(s *Step) []selection.Item {
+func (p *Preview) items(s *Step) []selection.Item {
 	items := []selection.Item{selection.Named(s.Resource)}
 	if i, ok := p.graph.Index(s.Resource); ok {
 		items = selection.Items(s.Resource, p.graph.Value(i))

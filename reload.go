@@ -18,13 +18,10 @@ import (
 // Reload has the frontend read its input again and yield it, changed or not, and
 // returns the outcome of that graph, never of a graph that was read before the
 // call. It waits for a graph that is just being put into effect. It needs
-// Options.Reload. Callable from any goroutine while Run is going on.
+// Options.Reload. Callable from any goroutine.
 func (e *Engine) Reload(ctx context.Context) (Verdict, error) {
-	if e.config.opt.Reload == nil {
+	if e.opt.Reload == nil {
 		return Verdict{Refused: feed.ErrNoMore}, nil
-	}
-	if _, err := e.running(ctx); err != nil {
-		return Verdict{}, err
 	}
 	answer := make(chan install.Verdict, 1)
 	select {
@@ -46,10 +43,10 @@ func (e *Engine) Reload(ctx context.Context) (Verdict, error) {
 
 // Check builds the first graph of a frontend with the kinds of this engine, and returns
 // everything that is wrong with it, warnings too. It puts nothing into effect, and may be
-// called while Run is going on.
+// called at any time.
 func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics {
 	kinds := e.registry()
-	env := gapi.Env{Registry: func() *engine.Registry { return kinds }, NoWatch: true, Hostname: e.config.opt.Hostname, Logger: e.config.opt.Logger}
+	env := gapi.Env{Registry: func() *engine.Registry { return kinds }, NoWatch: true, Hostname: e.opt.Hostname, Logger: e.opt.Logger}
 	for d, err := range f.Graphs(ctx, env) {
 		if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 			return ds
@@ -57,10 +54,10 @@ func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics 
 		if err == nil {
 			g, ds := gapi.Build(kinds, d)
 			_, ds = gapi.CheckMachine(g, ds, func() engine.Machine {
-				if e.config.opt.Host != nil {
-					return host.MachineAt(e.config.opt.Host)
+				if e.opt.Host != nil {
+					return host.MachineAt(e.opt.Host)
 				}
-				return host.MachineOf((&host.FactReader{Roles: e.config.opt.Roles, Hostname: e.config.opt.Hostname}).Facts())
+				return host.MachineOf((&host.FactReader{Roles: e.opt.Roles, Hostname: e.opt.Hostname}).Facts())
 			}, nil)
 			return ds
 		}

@@ -57,7 +57,8 @@ var (
 // of their context are waited for.
 const timeGrace = 5 * time.Second
 
-func (e *Engine) open(ctx context.Context, o options) (*session, error) {
+func (e *Engine) open(ctx context.Context) (*session, error) {
+	o := e.opt
 	s := &session{e: e, opt: o, rested: make(chan reactor.Counts, 1), ended: make(chan struct{}), lines: lines{to: e}}
 	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
 	s.closers = append(s.closers, func() error { s.finish(); return nil })
@@ -79,7 +80,6 @@ func (e *Engine) open(ctx context.Context, o options) (*session, error) {
 	s.graphs = install.New(s.installing())
 	s.feed = feed.New(s.feeding())
 	e.reactor, e.host, e.session = s.reactor, s.host, s
-	close(e.ready)
 	return s, nil
 }
 
@@ -195,7 +195,7 @@ func (s *session) installing() install.Options {
 	o, to := &s.opt, s.e
 	return install.Options{
 		Reactor: s.reactor, Host: s.host, Hostname: s.hostname, Sharing: s.sharing, Effect: s.state.Effect, Store: s.state.Store,
-		Input: o.Input, Registry: to.registry, Secret: o.secret, Log: o.Logger,
+		Input: o.Input, Registry: to.registry, Log: o.Logger,
 		ReadOnly: o.readOnly, NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup, Sema: o.Sema, Leaving: o.Leaving, Life: s.life,
 		Warned:  func(list schema.Diagnostics) { to.tell(Event{Kind: EventWarned, Warnings: list}) },
 		Loaded:  func(whole func() *engine.Graph) { to.tell(Event{Kind: EventLoaded, Graph: whole}) },
@@ -270,7 +270,7 @@ func (s *session) close(err *error) { *err = errors.Join(*err, s.closeAll()) }
 // background starts Options.Background. The returned function ends it.
 func (s *session) background(ctx context.Context) (end func()) {
 	f := s.opt.Background
-	if f == nil || s.opt.readOnly {
+	if f == nil {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -368,7 +368,7 @@ func (s *session) awaitTime(ctx context.Context, d time.Duration, cancel context
 // finish (engine.Command.Cost) take longer.
 func (s *session) endInTime() {
 	for {
-		grace := time.NewTimer(s.e.grace)
+		grace := time.NewTimer(cmp.Or(s.opt.grace, timeGrace))
 		select {
 		case <-s.ended:
 			grace.Stop()
@@ -376,7 +376,7 @@ func (s *session) endInTime() {
 		case <-grace.C:
 		}
 		if !s.reactor.Finishing() {
-			s.e.Abandon()
+			s.abandon()
 			return
 		}
 	}

@@ -8,8 +8,13 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/gapi"
+	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/traits"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // stubborn does not end before its test says so, whatever its context says.
 type stubborn struct {
@@ -46,9 +51,8 @@ func TestMaxRuntimeIsKept(t *testing.T) {
 	}
 	var late *mgmt.MaxRuntimeError
 	for max := 10 * time.Millisecond; max < time.Minute; max *= 2 { // a busy machine may need longer to begin
-		e, f := from(t, "resources: {stubborn: [{name: a}]}", mgmt.Options{Registry: kinds, MaxRuntime: max})
-		e.SetGrace(10 * time.Millisecond)
-		if err = e.Run(t.Context(), f); !errors.As(err, &late) || len(late.Restless) > 0 {
+		graph := &gapi.Declared{Resources: []gapi.Declaration{{Kind: "stubborn", Name: "a"}}}
+		if err = mgmt.RunWithGrace(t.Context(), mgmt.Options{Registry: kinds, MaxRuntime: max}, static.New(graph), 10*time.Millisecond); !errors.As(err, &late) || len(late.Restless) > 0 {
 			break
 		}
 	}

@@ -268,11 +268,7 @@ func TestImportedTypesShowNoChange(t *testing.T) {
 		}
 		_, reg := v.kind(t)
 		code, graph, errs := withKinds(t, reg, "", "import", "rec")
-		e, err := mgmt.New(mgmt.Options{Registry: reg, Stdin: strings.NewReader(graph)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := e.Plan(t.Context(), yaml.New("-", yaml.Options{}))
+		plan, err := mgmt.Plan(t.Context(), mgmt.Options{Registry: reg, Stdin: strings.NewReader(graph)}, yaml.New("-", yaml.Options{}))
 		if err != nil || code != 0 || plan.Report.ExitCode() != 0 || len(plan.Steps) != len(v.Provider.Instances) {
 			t.Errorf("%s: %d, %s, %+v, %v in\n%s", v.ID, code, errs, plan, err, graph)
 		}

@@ -93,7 +93,10 @@ type Daemon struct {
 	set    atomic.Pointer[kinds.Set]
 	input  atomic.Pointer[input.Input] // whose graph is in effect
 	coming atomic.Pointer[input.Input] // that is read next; its bounds hold for deploys too
-	engine atomic.Pointer[mgmt.Engine] // nil before all parts are open
+	engine atomic.Pointer[mgmt.Engine] // nil before Run has begun
+	opened chan struct{}               // closed when it is set
+
+	abandon func() // closes Options.Abandon, at most once
 
 	metrics *metricsPart // nil for none
 	systemd *systemdPart
@@ -108,7 +111,7 @@ type Daemon struct {
 // Open makes a daemon, and opens everything that it needs. It alters nothing but its own state folder. The parts are opened before those
 // of the Config, and so hear of each event before these; the Observer of Config.Engine is the first to hear. The caller closes the Daemon.
 func Open(ctx context.Context, c Config, parts ...Part) (_ *Daemon, err error) {
-	d := &Daemon{Config: c, reload: make(chan struct{}, 1)}
+	d := &Daemon{Config: c, reload: make(chan struct{}, 1), opened: make(chan struct{})}
 	d.complete()
 	d.life, d.fail = context.WithCancelCause(context.Background())
 	defer func() {
@@ -135,11 +138,9 @@ func Open(ctx context.Context, c Config, parts ...Part) (_ *Daemon, err error) {
 			return nil, err
 		}
 	}
-	e, err := mgmt.New(d.Options)
-	if err != nil {
+	if err := d.Options.Validate(); err != nil {
 		return nil, err
 	}
-	d.engine.Store(e)
 	return d, nil
 }
 
@@ -226,6 +227,8 @@ func (d *Daemon) configure() {
 	o.World, o.Lease, o.Accept = mgmt.Share(hosts.Without(d.World, d.Trust)), d.Store.Lease, d.Store.Accepts()
 	o.State = d.Folder.Held(d.World, d.Log, d.fail)
 	o.Input, o.Reload, o.BeforeReload, o.Background = d.input.Load().Lasting(), d.reload, d.beforeReload, d.background
+	abandon := make(chan struct{})
+	o.Abandon, d.abandon = abandon, sync.OnceFunc(func() { close(abandon) })
 	d.Options = o
 }
 
@@ -256,26 +259,27 @@ func (d *Daemon) whole(front gapi.Frontend) gapi.Frontend {
 	return front
 }
 
-// Running returns the engine; nil until all parts are open.
+// Running returns the engine; nil before Run has begun.
 func (d *Daemon) Running() *mgmt.Engine { return d.engine.Load() }
 
-// Run runs the graphs until ctx ends, or as Options of the engine say; see mgmt.Engine.Run. The error may also be that of a part that could
+// Run runs the graphs until ctx ends, or as Options of the engine say; see mgmt.Run. The error may also be that of a part that could
 // not be started, or a *state.LostError. It is called once.
 func (d *Daemon) Run(ctx context.Context) (mgmt.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(d.life, func() { cancel(context.Cause(d.life)) })()
-	e := d.engine.Load()
 	d.asked = ctx
-	err := e.Run(ctx, d.whole(d.front))
+	report, err := mgmt.Run(ctx, d.Options, d.whole(d.front))
 	if failed := context.Cause(d.life); err == nil && failed != nil {
 		err = failed
 	}
-	return e.Report(), err
+	return report, err
 }
 
 // background starts the parts, and returns when the work that they have begun by Go has ended. It is Options.Background of the engine.
 func (d *Daemon) background(ctx context.Context, e *mgmt.Engine) {
+	d.engine.Store(e)
+	close(d.opened)
 	var work sync.WaitGroup
 	defer work.Wait()
 	d.work = func(f func(context.Context)) { work.Go(func() { f(ctx) }) }
@@ -287,8 +291,8 @@ func (d *Daemon) background(ctx context.Context, e *mgmt.Engine) {
 	}
 }
 
-// Abandon has Run return without waiting for methods that ignore the end; see mgmt.Engine.Abandon.
-func (d *Daemon) Abandon() { d.engine.Load().Abandon() }
+// Abandon has Run return without waiting for methods that ignore the end; see mgmt.Options.Abandon.
+func (d *Daemon) Abandon() { d.abandon() }
 
 // Reload has everything read again: the settings, the kinds, the keys and the graph. It does not wait, and may be called from any goroutine.
 // The verdict is an event of the engine.

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/gapi"
 
@@ -136,6 +137,8 @@ func TestWorkHasTheState(t *testing.T) {
 // TestSecondDaemon: another daemon on the same state folder is an error, and leaves the first one its socket and its store.
 func TestSecondDaemon(t *testing.T) {
 	c := Config{Graph: input.Config{YAML: graph(t, t.TempDir(), "resources: {noop: [{name: n}]}\n")}}
+	swapped := make(chan struct{}, 8)
+	c.Engine.Observer.Swapped = func(reactor.Swap) { swapped <- struct{}{} }
 	d, err := open(t, c)
 	if err != nil {
 		t.Fatal(err)
@@ -151,9 +154,7 @@ func TestSecondDaemon(t *testing.T) {
 		ended <- err
 	}()
 	client := control.NewClient(d.Socket.Places(d.State)...)
-	for range d.Running().Events(ctx) { // the first one comes when the graph is in effect
-		break
-	}
+	<-swapped
 	if _, err := client.Status(ctx, control.StatusQuery{}); err != nil {
 		t.Error(err)
 	}
@@ -166,6 +167,24 @@ func TestSecondDaemon(t *testing.T) {
 	}
 }
 
+// runs runs a daemon until the test is over.
+func runs(t *testing.T, d *Daemon) {
+	t.Helper()
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := d.Run(ctx)
+		ended <- err
+	}()
+	t.Cleanup(func() {
+		end()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	<-d.opened
+}
+
 // TestReload: a reload takes over the kinds, the input and the bounds of deploys, or nothing, also where a part refuses it. Another input counts when its graph is in effect.
 func TestReload(t *testing.T) {
 	dir := t.TempDir()
@@ -174,6 +193,7 @@ func TestReload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runs(t, d)
 	deploys := &deploysPart{d: d}
 	if most := deploys.bounds().MaxResources; most != 7 {
 		t.Errorf("at the start, %d resources may come", most)
@@ -213,6 +233,7 @@ func TestOtherInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	runs(t, d)
 	d.Again = func(context.Context) (Next, error) {
 		return Next{Graph: &input.Config{YAML: first}}, nil
 	}

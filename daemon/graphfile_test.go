@@ -50,13 +50,13 @@ func applying(t *testing.T, path string) *graphInput {
 		t.Fatal(err)
 	}
 	loaded := make(chan struct{}, 16)
-	e, err := mgmt.New(mgmt.Options{Registry: kinds, Reload: make(chan struct{}), Observer: mgmt.Observer{Loaded: func(func() *engine.Graph) { loaded <- struct{}{} }}})
+	ctx, end := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	e, err := mgmt.Open(ctx, mgmt.Options{Registry: kinds, Reload: make(chan struct{}), Observer: mgmt.Observer{Loaded: func(func() *engine.Graph) { loaded <- struct{}{} }}}, yaml.New(path, yaml.Options{Source: gapi.Source{}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, end := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- e.Run(ctx, yaml.New(path, yaml.Options{Source: gapi.Source{}})) }()
+	go func() { done <- e.Wait() }()
 	t.Cleanup(func() {
 		end()
 		if err := <-done; err != nil {

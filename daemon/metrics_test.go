@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/input"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
 func TestMetricsAddress(t *testing.T) {
@@ -60,7 +61,9 @@ func TestMetricsAddress(t *testing.T) {
 func TestMetricsOfRun(t *testing.T) {
 	dir := t.TempDir()
 	textfile := filepath.Join(dir, "mgmt.prom")
+	rests := make(chan struct{}, 8)
 	d, err := open(t, Config{
+		Engine:  mgmt.Options{Observer: mgmt.Observer{Converged: func(bool, reactor.Counts) { rests <- struct{}{} }}},
 		Graph:   input.Config{YAML: graph(t, dir, "resources: {file: [{name: "+dir+"/x, content: x}]}\n")},
 		Metrics: Metrics{Address: "127.0.0.1:0", Textfile: textfile},
 	})
@@ -72,11 +75,7 @@ func TestMetricsOfRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
-		for e := range d.Running().Events(ctx) {
-			if e.Kind == mgmt.EventConverged {
-				break
-			}
-		}
+		<-rests
 		// The observer that counts may hear of the event after this loop.
 		for scrapeErr == nil && !bytes.Contains(scraped, []byte("mgmt_converged 1\n")) {
 			scraped, scrapeErr = scrape("http://" + d.metrics.listener.Addr().String() + "/metrics")

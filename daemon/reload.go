@@ -85,6 +85,11 @@ func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) 
 
 // take has settings count. Kinds and limits come first, since they can fail.
 func (d *Daemon) take(ctx context.Context, next Next, set *kinds.Set, in *input.Input) error {
+	select {
+	case <-d.opened:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	e, before := d.engine.Load(), d.set.Load()
 	others := set.Kinds() != before.Kinds()
 	if others {

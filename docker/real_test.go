@@ -69,13 +69,13 @@ func (d *realDaemon) run(text string, noop bool) *engineRun {
 	if noop {
 		o.Noop = reactor.NoopAll
 	}
-	e, err := mgmt.New(o)
+	var ctx context.Context
+	ctx, r.stop = context.WithCancel(context.Background())
+	e, err := mgmt.Open(ctx, o, yaml.New(r.path, yaml.Options{}))
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	var ctx context.Context
-	ctx, r.stop = context.WithCancel(context.Background())
-	go func() { r.done <- e.Run(ctx, yaml.New(r.path, yaml.Options{})) }()
+	go func() { r.done <- e.Wait() }()
 	d.t.Cleanup(r.end)
 	return r
 }

@@ -24,7 +24,7 @@
 // A frontend implements the one method of Frontend. It reads its source, makes a Declared of it with a Declaration for each resource,
 // and yields that; then it waits for a change, and yields the next one. schema.NodeOf turns a map of Go values into the node of
 // the parameters, and schema.Pos is the place that findings show. Follow does the waiting for a source that is made of files. Hand the frontend to
-// mgmt.Config.Run.
+// mgmt.Run.
 //
 // # Graphs and parts
 //

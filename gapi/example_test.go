@@ -42,7 +42,7 @@ func (f lines) Graphs(context.Context, gapi.Env) iter.Seq2[*gapi.Declared, error
 }
 
 // A frontend reads a source of its own. Here the loop of the engine stands in the example; a program gives the frontend to
-// mgmt.Config.Run.
+// mgmt.Run.
 func ExampleFrontend() {
 	kinds := engine.NewRegistry()
 	if err := kinds.Register("page", func() engine.Res { return &page{} }); err != nil {

@@ -40,17 +40,17 @@ func startDaemon(t *testing.T, graph string) *daemon {
 	dir := t.TempDir()
 	d := &daemon{t: t, file: filepath.Join(dir, "graph.yaml"), done: make(chan error, 1)}
 	d.write(graph)
-	e, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), Observer: mgmt.Observer{
+	ctx, stop := context.WithCancel(t.Context())
+	d.stop = stop
+	e, err := mgmt.Open(ctx, mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), Observer: mgmt.Observer{
 		Swapped:   func(reactor.Swap) { d.note(func() { d.swaps++ }) },
 		Ran:       func(r reactor.Run) { d.note(func() { d.runs = append(d.runs, r) }) },
 		Converged: func(yes bool, _ reactor.Counts) { d.note(func() { d.calm = yes }) },
-	}})
+	}}, yaml.New(d.file, yaml.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, stop := context.WithCancel(t.Context())
-	d.stop = stop
-	go func() { d.done <- e.Run(ctx, yaml.New(d.file, yaml.Options{})) }()
+	go func() { d.done <- e.Wait() }()
 	d.until("converged", func() bool { return d.swaps == 1 && d.calm })
 	return d
 }

@@ -122,12 +122,9 @@ func (p *leadProbe) begin(t *testing.T, lease time.Duration) {
 	if err := os.WriteFile(graph, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e, err := mgmt.New(mgmt.Options{Hostname: p.host, Host: p.machine, World: mgmt.Share(p.world), Lease: lease, Registry: kinds, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
-	if err := e.Start(ctx, yaml.New(graph, yaml.Options{})); err != nil {
+	e, err := mgmt.Open(ctx, mgmt.Options{Hostname: p.host, Host: p.machine, World: mgmt.Share(p.world), Lease: lease, Registry: kinds, Logger: slog.New(slog.DiscardHandler)}, yaml.New(graph, yaml.Options{}))
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

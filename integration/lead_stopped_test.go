@@ -358,16 +358,13 @@ func stoppedProcess() error {
 	if err := os.WriteFile(graph, []byte(text), 0o600); err != nil {
 		return err
 	}
-	e, err := mgmt.New(mgmt.Options{
-		Hostname: name, World: mgmt.Share(p), Lease: stoppedLease, Registry: kinds, Logger: slog.New(slog.DiscardHandler),
-		Observer: mgmt.Observer{Refused: func(err error) { fmt.Fprintln(os.Stderr, name, "refuses its graph:", err) }},
-	})
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	if err := e.Start(ctx, yaml.New(graph, yaml.Options{})); err != nil {
+	e, err := mgmt.Open(ctx, mgmt.Options{
+		Hostname: name, World: mgmt.Share(p), Lease: stoppedLease, Registry: kinds, Logger: slog.New(slog.DiscardHandler),
+		Observer: mgmt.Observer{Refused: func(err error) { fmt.Fprintln(os.Stderr, name, "refuses its graph:", err) }},
+	}, yaml.New(graph, yaml.Options{}))
+	if err != nil {
 		return err
 	}
 	goOn := func() {}

@@ -147,15 +147,12 @@ func (h *cronHost) start() {
 	own := h.shared.Join()
 	w := &losing{World: own, leases: map[engine.Lease]bool{}}
 	h.world.Store(w)
-	e, err := mgmt.New(mgmt.Options{
+	ctx, cancel := context.WithCancel(context.Background())
+	e, err := mgmt.Open(ctx, mgmt.Options{
 		Hostname: h.name, World: mgmt.Share(w), Lease: time.Second, State: mgmt.StateIn(filepath.Join(h.dir, "state")),
 		Input: graph, Logger: slog.New(slog.DiscardHandler),
-	})
+	}, yaml.New(graph, yaml.Options{}))
 	if err != nil {
-		h.t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if err := e.Start(ctx, yaml.New(graph, yaml.Options{})); err != nil {
 		h.t.Fatal(err)
 	}
 	h.stop = sync.OnceFunc(func() {

@@ -235,11 +235,7 @@ func (v *lifeVector) run(t *testing.T) (lifeOutcome, string) {
 			res.Events = append(res.Events, event(c, status))
 		}
 	}
-	e, err := mgmt.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = e.Run(t.Context(), puppet.New("-", puppet.Options{Tags: v.tags()}))
+	_, err = mgmt.Run(t.Context(), o, puppet.New("-", puppet.Options{Tags: v.tags()}))
 	v.err = err
 	fmt.Fprintf(&log, "error %v", err)
 	out := lifeOutcome{Calls: d.calls}

@@ -45,15 +45,12 @@ resources:
 	}
 	host.SetClock(engine.SystemClock{})
 	ran := make(chan string, 100)
-	e, err := mgmt.New(mgmt.Options{
+	ctx, cancel := context.WithCancel(t.Context())
+	e, err := mgmt.Open(ctx, mgmt.Options{
 		Registry: kinds, Host: host, Hostname: "w1", NoAutoGroup: true,
 		Observer: mgmt.Observer{Ran: func(run reactor.Run) { ran <- run.Resource }},
-	})
+	}, yaml.New(filepath.Join(dir, "g.yaml"), yaml.Options{}))
 	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	if err := e.Start(ctx, yaml.New(filepath.Join(dir, "g.yaml"), yaml.Options{})); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { cancel(); _ = e.Wait() }()

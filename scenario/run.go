@@ -239,7 +239,7 @@ func (r *run) prepare(ctx context.Context, root string) (ok bool) {
 // start starts the engine on the machine. The graph is read once: files of this machine are not followed.
 func (r *run) start(ctx context.Context) error {
 	loaded := func() { r.once.Do(func() { close(r.loaded) }) }
-	e, err := mgmt.New(mgmt.Options{
+	options := mgmt.Options{
 		Registry: r.kinds, World: mgmt.Share(r.world), Host: r.host, Hostname: r.host.Facts().Hostname, Roles: r.host.Facts().Roles,
 		NoWatch: true, NoAutoGroup: true, Strict: true,
 		Observer: mgmt.Observer{
@@ -254,9 +254,6 @@ func (r *run) start(ctx context.Context) error {
 			},
 			Refused: func(error) { loaded() },
 		},
-	})
-	if err != nil {
-		return err
 	}
 	o := r.opts.YAML
 	o.Facts, o.Vars, o.VarFiles = nil, r.test.settings(), nil
@@ -273,11 +270,13 @@ func (r *run) start(ctx context.Context) error {
 		}
 		o.Overlay = func(path string) ([]byte, bool) { return text, path == r.graph }
 	}
-	r.engine = e
-	if front := r.program(); front != nil {
-		return e.Start(ctx, beside{front})
+	var front gapi.Frontend = yaml.New(r.graph, o)
+	if program := r.program(); program != nil {
+		front = beside{program}
 	}
-	return e.Start(ctx, yaml.New(r.graph, o))
+	var err error
+	r.engine, err = mgmt.Open(ctx, options, front)
+	return err
 }
 
 // program returns the frontend of a graph that a program makes, nil for another graph.

@@ -6,10 +6,10 @@
 //	n := service.New(logger)
 //	n.Configure(&options)
 //	options.Observer = n.Observe(options.Observer)
-//	e, err := mgmt.New(options)
+//	e, err := mgmt.Open(ctx, options, frontend)
 //	...
 //	defer n.Start(ctx, e.Rest, nil)()
-//	err = e.Run(ctx, frontend)
+//	err = e.Wait()
 //
 // # Laws
 //

@@ -33,12 +33,12 @@ func run(ctx context.Context, front gapi.Frontend, opts mgmt.Options) error {
 	n := service.New(opts.Logger)
 	n.Configure(&opts)
 	opts.Observer = n.Observe(opts.Observer)
-	e, err := mgmt.New(opts)
+	e, err := mgmt.Open(ctx, opts, front)
 	if err != nil {
 		return err
 	}
 	defer n.Start(ctx, e.Rest, nil)()
-	return e.Run(ctx, front)
+	return e.Wait()
 }
 
 // A program that embeds the engine as a service. A socket in a folder stands for systemd here: it hears that the

@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
+	"github.com/reactivegraph/mgmt/daemon/single"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -173,7 +173,7 @@ func namesLike(a *cli.App, cmd *cobra.Command, k engine.Kind, word string, but [
 	ctx, cancel := context.WithTimeout(ctx, namesTime)
 	defer cancel()
 	// The inspector asks the machine as the verb does, and alters nothing. It has no log.
-	l, err := mgmt.NewInspector(inputs.Options(a, nil))
+	l, err := single.Look(inputs.Options(a, nil))
 	if err != nil {
 		return nil
 	}

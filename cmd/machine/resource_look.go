@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/cmd/internal/show"
+	"github.com/reactivegraph/mgmt/daemon/single"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -46,7 +47,7 @@ type looking struct {
 func (s *looking) each(ctx context.Context, see func(context.Context, *look.Inspector) observations, take func(look.Observation) error) (err error) {
 	p := s.log.Presenter(s.a)
 	defer p.Close()
-	l, err := mgmt.NewInspector(lookOptions(s.log, s.a, p))
+	l, err := single.Look(lookOptions(s.log, s.a, p))
 	if err != nil {
 		return err
 	}
@@ -160,7 +161,7 @@ func (f *resourceFlags) set(ctx context.Context, a *cli.App, targets []look.Targ
 
 // apply sets things by an engine of their own. It takes the same path as a graph, so the checks
 // and the secrets are the same. On signals the engine stops; OnSignals tells how.
-func (f *resourceFlags) apply(ctx context.Context, a *cli.App, targets []look.Target) (mgmt.Outcome, error) {
+func (f *resourceFlags) apply(ctx context.Context, a *cli.App, targets []look.Target) (single.Outcome, error) {
 	p := f.log.Presenter(a)
 	defer p.Close()
 	o := lookOptions(&f.log, a, p)
@@ -168,12 +169,11 @@ func (f *resourceFlags) apply(ctx context.Context, a *cli.App, targets []look.Ta
 		o.Noop = reactor.NoopAll
 	}
 	o.Observer = mgmt.Observer{Ran: p.Ran, Warned: p.Warned, Stopping: p.Stopping}
-	e, err := mgmt.New(o)
-	if err != nil {
-		return mgmt.Outcome{}, err
-	}
-	ctx, stop := a.OnSignals(ctx, cli.SignalHooks{Tell: p.Signalled, Abandon: e.Abandon})
+	o.Background = func(_ context.Context, e *mgmt.Engine) { p.Runs(e) }
+	abandoned := make(chan struct{})
+	o.Abandon = abandoned
+	ctx, stop := a.OnSignals(ctx, cli.SignalHooks{Tell: p.Signalled, Abandon: func() { close(abandoned) }})
 	defer stop()
-	p.Follow(ctx, e)
-	return e.Set(ctx, targets...)
+	p.Follow(ctx)
+	return single.Set(ctx, o, targets...)
 }

@@ -123,21 +123,20 @@ func (f *planFlags) run(ctx context.Context, a *cli.App) error {
 	f.steps.Set(&opts)
 	opts.State, opts.Debug, opts.Input = mgmt.StateIn(dir), f.debug, in.Lasting()
 	opts.Observer.Warned = func(ds schema.Diagnostics) { p.Warned(render.WithoutNotes(ds)) }
-	e, err := mgmt.New(opts)
-	if err != nil {
-		return err
-	}
-	ctx, stop := a.OnSignals(ctx, cli.SignalHooks{Tell: p.Signalled, Abandon: e.Abandon})
+	opts.Background = func(_ context.Context, e *mgmt.Engine) { p.Runs(e) }
+	abandoned := make(chan struct{})
+	opts.Abandon = abandoned
+	ctx, stop := a.OnSignals(ctx, cli.SignalHooks{Tell: p.Signalled, Abandon: func() { close(abandoned) }})
 	defer stop()
-	p.Follow(ctx, e)
-	plan, err := e.Plan(ctx, front)
+	p.Follow(ctx)
+	plan, err := mgmt.Plan(ctx, opts, front)
 	// The lines of the log are all written before the plan begins, so the two never mix on a
 	// terminal.
 	p.Close()
 	if err != nil {
 		return log.Diagnose(a, err)
 	}
-	var others *mgmt.Plan
+	var others *mgmt.Preview
 	if f.selects != "" {
 		if plan, others, err = plan.Select(f.selects); err != nil {
 			return err
@@ -158,7 +157,7 @@ func (f *planFlags) run(ctx context.Context, a *cli.App) error {
 // Steps are in the order in which a run would do them, and without --all those with
 // nothing to do are left out.
 // others are not shown; nil where nothing was selected.
-func (f *planFlags) write(a *cli.App, plan, others *mgmt.Plan) error {
+func (f *planFlags) write(a *cli.App, plan, others *mgmt.Preview) error {
 	w := &planWriter{style: render.Style{Color: cli.Colored(f.color, a.Out)}}
 	for i := range plan.Steps {
 		if s := &plan.Steps[i]; f.all || s.State != engine.StateOK {

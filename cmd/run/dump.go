@@ -3,6 +3,7 @@ package run
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -51,7 +52,7 @@ func (d *dumper) Open(ctx context.Context, to *daemon.Daemon) error {
 		if e := to.Running(); e != nil {
 			return e.Dump(ctx)
 		}
-		return "", mgmt.ErrNotRunning
+		return "", errors.New("it does not run yet")
 	}
 	d.log = func(texts func() []string, attrs ...slog.Attr) { d.p.Say(slog.LevelWarn, texts, "dump", attrs...) }
 	d.end = d.onQuit(ctx)

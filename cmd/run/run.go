@@ -173,7 +173,7 @@ func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
 		Version: cli.Version(), Log: p.Logger, Stdin: a.In, Graph: f.input.Given(), Env: inputs.Surroundings(a), Kinds: folders,
 		State: f.state.Place, Store: f.world.Config, Trusted: f.trusted, Socket: f.socket.Socket, Writers: f.writers, Remote: f.remote,
 		Metrics: f.metrics, StatusFile: f.statusFile, Engine: o, Again: r.again, Waiting: r.warnings, Asked: p.Rereading, Stalled: dump.stalled,
-	}, dump, newTrimmer())
+	}, dump, newTrimmer(), liveArea{p})
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok { // of the folders of kinds
 		return f.log.Diagnose(a, ds)
 	}
@@ -186,7 +186,7 @@ func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
 	}})
 	// Signals are heard until all parts have ended, so a second one counts meanwhile.
 	defer stop()
-	p.Follow(ctx, d.Running())
+	p.Follow(ctx)
 	report, err := d.Run(ctx)
 	closed := d.Close()
 	p.Ended(context.Cause(ctx), report)
@@ -229,3 +229,18 @@ func (f *runFlags) result(a *cli.App, r mgmt.Report, err error) error {
 	}
 	return f.log.Diagnose(a, err)
 }
+
+// liveArea is the part of a daemon that has its presenter follow the engine.
+type liveArea struct{ p *show.Presenter }
+
+// Open implements daemon.Part.
+func (l liveArea) Open(context.Context, *daemon.Daemon) error { return nil }
+
+// Start implements daemon.Part.
+func (l liveArea) Start(_ context.Context, e *mgmt.Engine) error {
+	l.p.Runs(e)
+	return nil
+}
+
+// Close implements daemon.Part.
+func (l liveArea) Close() error { return nil }

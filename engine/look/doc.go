@@ -1,5 +1,5 @@
 // Package look looks at single things as they are now, without a graph. It serves the verbs that show, list, follow and import
-// things. It alters nothing: mgmt.Engine.Set does.
+// things. It alters nothing: single.Set of package daemon/single does.
 //
 // A look is the life of a resource (package lifecycle) without CheckApply: it is made and validated, Init is called with the host of
 // this machine, then Read or List, then Cleanup.

@@ -614,17 +614,14 @@ func TestFindingH2Run(t *testing.T) {
 	}
 	before, w := v.outside(t), &told{}
 	report := func() mgmt.Report {
-		e, err := mgmt.New(mgmt.Options{
+		r, err := mgmt.Run(t.Context(), mgmt.Options{
 			Hostname: "victim", World: mgmt.Share(store), Accept: accept, Logger: slog.New(slog.NewTextHandler(w, nil)),
 			ConvergedExit: true, ConvergedTimeout: time.Millisecond, Observer: mgmt.Observer{Warned: w.warned},
-		})
+		}, static.New(g.Declared()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Run(t.Context(), static.New(g.Declared())); err != nil {
-			t.Fatal(err)
-		}
-		return e.Report()
+		return r
 	}()
 	if after := v.outside(t); after != before {
 		t.Errorf("outside of the place is\n%s\nand was\n%s", after, before)

@@ -43,12 +43,12 @@ func start(f gapi.Frontend, o mgmt.Options) *running {
 		}
 	}
 	o.Observer.Swapped = func(s reactor.Swap) { r.swapped <- s }
-	e, err := mgmt.New(o)
-	must(err)
-	r.e = e
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
-	go func() { r.done <- e.Run(ctx, f) }()
+	e, err := mgmt.Open(ctx, o, f)
+	must(err)
+	r.e = e
+	go func() { r.done <- e.Wait() }()
 	return r
 }
 

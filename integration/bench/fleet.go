@@ -191,16 +191,19 @@ func (f *fleet) host(ctx context.Context, name string) {
 	nb := model.Open(world, model.NewRegistry(engine.DefaultRegistry()), model.Options{})
 	front := native.New(nb, native.Options{Topics: []string{"", "all", "host:" + name}})
 	var writer *native.Writer
-	e, err := mgmt.New(mgmt.Options{
+	known := make(chan struct{})
+	e, err := mgmt.Open(ctx, mgmt.Options{
 		Hostname: name, Host: enginetest.NewHost(), World: mgmt.Share(world), Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
 		Observer: mgmt.Observer{Ran: func(r reactor.Run) {
 			f.runs.Add(1)
+			<-known
 			writer.Touch(r.Resource)
 		}},
-	})
+	}, front)
 	must(err)
 	writer = native.NewWriter(front, name, fleetEngine{e}, nil, slog.New(slog.DiscardHandler))
-	f.all.Go(func() { must(e.Run(ctx, front)); must(own.Close()) })
+	close(known)
+	f.all.Go(func() { must(e.Wait()); must(own.Close()) })
 	f.all.Go(func() { writer.Run(ctx) })
 }
 

@@ -32,22 +32,21 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 	})
 	// A host reports that it has converged only if its engine says so: the frontend alone would be done too early.
 	var rests atomic.Bool
-	var report deployed.Reporter
-	e, err := mgmt.New(mgmt.Options{
-		Hostname: name, Host: enginetest.NewHost(), World: mgmt.Share(world), Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
-		Observer: mgmt.Observer{
-			Ran:       func(reactor.Run) { f.runs.Add(1) },
-			Converged: func(yes bool, _ reactor.Counts) { rests.Store(yes); report.Touch() },
-		},
-	})
-	must(err)
-	report = deployed.Reporter{
+	report := deployed.Reporter{
 		World: world, Host: name, Fronts: []*deployed.Frontend{front}, Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler),
 		Stand: func(context.Context) (deployed.Stand, error) { return deployed.Stand{Rests: rests.Load()}, nil },
 	}
 	// The reporter is complete before the engine starts, because the observer calls it.
 	report.Init()
-	f.all.Go(func() { must(e.Run(ctx, front)); must(own.Close()) })
+	e, err := mgmt.Open(ctx, mgmt.Options{
+		Hostname: name, Host: enginetest.NewHost(), World: mgmt.Share(world), Lease: time.Hour, NoAutoGroup: true, Logger: slog.New(slog.DiscardHandler),
+		Observer: mgmt.Observer{
+			Ran:       func(reactor.Run) { f.runs.Add(1) },
+			Converged: func(yes bool, _ reactor.Counts) { rests.Store(yes); report.Touch() },
+		},
+	}, front)
+	must(err)
+	f.all.Go(func() { must(e.Wait()); must(own.Close()) })
 	f.all.Go(func() { report.Run(ctx) })
 }
 

@@ -35,7 +35,6 @@ func pushRows() []row {
 func pushEach(batch int) time.Duration {
 	const n, pushes = 1000, 50_000
 	r := start(nil, mgmt.Options{NoAutoGroup: true})
-	<-r.e.Ready()
 	part := func(from, n, round int) *static.Graph {
 		g := static.NewGraph("push")
 		for i := range n {

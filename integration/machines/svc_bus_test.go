@@ -38,16 +38,16 @@ func engineOn(t *testing.T, want svc.Res, units ...string) {
 		g.Resources = append(g.Resources, static.Declare("svc", unit, r))
 	}
 	converged, done := make(chan struct{}, 100), make(chan error, 1)
-	e, err := mgmt.New(mgmt.Options{Strict: true, Observer: mgmt.Observer{Converged: func(yes bool, _ reactor.Counts) {
+	ctx, cancel := context.WithCancel(t.Context())
+	e, err := mgmt.Open(ctx, mgmt.Options{Strict: true, Observer: mgmt.Observer{Converged: func(yes bool, _ reactor.Counts) {
 		if yes {
 			converged <- struct{}{}
 		}
-	}}})
+	}}}, static.New(g))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	go func() { done <- e.Run(ctx, static.New(g)) }()
+	go func() { done <- e.Wait() }()
 	t.Cleanup(func() {
 		cancel()
 		if err := <-done; err != nil {

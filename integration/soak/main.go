@@ -89,7 +89,15 @@ func soak(length time.Duration, n int, dir string, seed uint64) (err error) {
 			return err
 		}
 	}
-	s.engine, err = mgmt.New(mgmt.Options{
+	if err := wakePoller(); err != nil {
+		return err
+	}
+	// The comparison begins before the engine, so that a goroutine which outlives Run is seen.
+	idle := look()
+	graphs := make(chan *gapi.Declared)
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	s.engine, err = mgmt.Open(ctx, mgmt.Options{
 		State: mgmt.StateIn(s.state()), Strict: true, Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		Observer: mgmt.Observer{
 			Swapped: func(reactor.Swap) { token(s.swapped) },
@@ -100,19 +108,12 @@ func soak(length time.Duration, n int, dir string, seed uint64) (err error) {
 				}
 			},
 		},
-	})
+	}, static.From(each(ctx, graphs)))
 	if err != nil {
+		stop()
 		return err
 	}
-	if err := wakePoller(); err != nil {
-		return err
-	}
-	// The comparison begins before the engine, so that a goroutine which outlives Run is seen.
-	idle := look()
-	graphs := make(chan *gapi.Declared)
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- s.engine.Run(ctx, static.From(each(ctx, graphs))) }()
+	go func() { done <- s.engine.Wait() }()
 	err = s.play(graphs, length)
 	stop()
 	err = errors.Join(err, <-done)

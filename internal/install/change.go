@@ -44,7 +44,6 @@ func (in *Installer) upsert(ctx context.Context, st *reactor.Stage, d *gapi.Decl
 			return schema.Diagnostics{{Resource: id, Pos: part.Value(i).Pos, Message: id + " is in the part, and is to be removed by it: it can't be both"}}
 		}
 	}
-	in.hide(part)
 	if err := in.mayRemove(st, part, remove); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ import (
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
-// Options are the surroundings of an Installer. All fields are needed but Effect, Input, Secret and the switches.
+// Options are the surroundings of an Installer. All fields are needed but Effect, Input and the switches.
 type Options struct {
 	Reactor  *reactor.Reactor
 	Host     engine.Host
@@ -44,7 +44,6 @@ type Options struct {
 	Store    engine.Store            // has the changes that are to be undone
 	Input    string                  // where the first graph comes from
 	Registry func() *engine.Registry // the kinds of the next graph
-	Secret   map[string][]string     // by id, parameters that must not be shown
 	Log      *slog.Logger
 
 	ReadOnly    bool // of a plan

@@ -35,7 +35,6 @@ func (in *Installer) useAs(ctx context.Context, d *gapi.Declared, input string) 
 	if len(diags) > 0 {
 		in.Warned(diags)
 	}
-	in.hide(g)
 	if err := in.commit(ctx, st, g, d.Noop, transform.Known{Same: st.SameAt, UIDs: draft.UIDs}); err != nil {
 		return nil, err
 	}
@@ -102,14 +101,5 @@ func (in *Installer) limit(g *engine.Graph) {
 			m.Sema = append(slices.Clip(m.Sema), "all resources:"+strconv.Itoa(in.Sema))
 		}
 		m.Leave(in.Leaving)
-	}
-}
-
-// hide marks the parameters that must not be shown.
-func (in *Installer) hide(g *engine.Graph) {
-	for id, keys := range in.Secret {
-		if i, ok := g.Index(id); ok && g.Value(i) != nil {
-			g.Value(i).Alter(func(s *engine.Special) { s.Secret = append(slices.Clone(s.Secret), keys...) })
-		}
 	}
 }

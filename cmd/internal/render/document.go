@@ -103,7 +103,7 @@ type stepJSON struct {
 
 // PlanJSON is a plan as JSON. Its keys are a promise: scripts read them.
 // others may be nil.
-func PlanJSON(p, others *mgmt.Plan) planDoc {
+func PlanJSON(p, others *mgmt.Preview) planDoc {
 	doc := planDoc{Graph: p.Graph, Summary: SummaryOf(p), Resources: make([]stepJSON, len(p.Steps)), Leaving: p.Leaving, Asking: p.Asking}
 	if others != nil {
 		doc.Others = new(SummaryOf(others))

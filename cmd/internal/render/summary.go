@@ -34,7 +34,7 @@ type summary struct {
 
 // SummaryOf counts the steps. A step that only refreshes is counted apart, since nothing
 // differs there.
-func SummaryOf(p *mgmt.Plan) summary {
+func SummaryOf(p *mgmt.Preview) summary {
 	s := summary{Leaving: len(p.Leaving)}
 	for i := range p.Steps {
 		switch st := &p.Steps[i]; st.State {

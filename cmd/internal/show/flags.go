@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -58,7 +59,7 @@ func (f *Flags) Level() slog.Level {
 // caller closes the presenter before the program ends.
 // It never fails: where the journal cannot be reached, lines go to standard error.
 func (f *Flags) Presenter(a *cli.App) *Presenter {
-	p := &Presenter{program: a.Program(), began: time.Now(), Level: new(slog.LevelVar), troubled: map[string]string{}}
+	p := &Presenter{program: a.Program(), began: time.Now(), Level: new(slog.LevelVar), engine: make(chan *mgmt.Engine, 1), troubled: map[string]string{}}
 	p.Level.Set(f.Level())
 	if f.format.Word == "json" {
 		p.json = true

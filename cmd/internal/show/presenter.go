@@ -42,8 +42,9 @@ type Presenter struct {
 	watched  bool              // there is a live area; set before the engine runs
 	news     news              // for the person who looks at it
 	// resting is read by the goroutine of the live area.
-	resting atomic.Bool // the graph has converged, and nothing has failed
-	stop    func()      // ends the live area
+	resting atomic.Bool       // the graph has converged, and nothing has failed
+	stop    func()            // ends the live area
+	engine  chan *mgmt.Engine // of capacity one: the one whose runs the live area shows
 	once    sync.Once
 }
 
@@ -266,9 +267,9 @@ const (
 )
 
 // Follow keeps the live area up to date until close.
-// It is called once, before the engine runs. Where the output is no terminal, or is to have no escapes, and with --quiet, it
+// It is called once, before the engine runs, which is handed to Runs then. Where the output is no terminal, or is to have no escapes, and with --quiet, it
 // does nothing.
-func (p *Presenter) Follow(ctx context.Context, e *mgmt.Engine) {
+func (p *Presenter) Follow(ctx context.Context) {
 	if p.screen.size == nil || p.Level.Level() > slog.LevelInfo {
 		return
 	}
@@ -281,12 +282,15 @@ func (p *Presenter) Follow(ctx context.Context, e *mgmt.Engine) {
 	}
 	wg.Go(func() {
 		select {
-		case <-e.Ready():
+		case e := <-p.engine:
 			p.live(ctx, e)
 		case <-ctx.Done():
 		}
 	})
 }
+
+// Runs tells Follow which engine runs. It is called once at most, and does not wait.
+func (p *Presenter) Runs(e *mgmt.Engine) { p.engine <- e }
 
 // live shows on a terminal what runs, while the graph is not at rest or something fails.
 // It asks the engine only then: a daemon at rest costs nothing.

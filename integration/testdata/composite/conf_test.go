@@ -156,17 +156,13 @@ func TestRun(t *testing.T) {
 	bad.Path += ".bad"
 	bad.Check = r.Check
 	states := map[string]engine.State{}
-	e, err := mgmt.New(mgmt.Options{
-		State: mgmt.StateIn(filepath.Join(dir, "state")), ConvergedExit: true,
-		Observer: mgmt.Observer{Ran: func(run reactor.Run) { states[run.Resource] = run.State }},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	graph := &gapi.Declared{Name: "example", Resources: []gapi.Declaration{
 		static.Declare("conf", "good", r), static.Declare("conf", "bad", bad),
 	}}
-	if err := e.Run(t.Context(), static.New(graph)); err != nil {
+	if _, err := mgmt.Run(t.Context(), mgmt.Options{
+		State: mgmt.StateIn(filepath.Join(dir, "state")), ConvergedExit: true,
+		Observer: mgmt.Observer{Ran: func(run reactor.Run) { states[run.Resource] = run.State }},
+	}, static.New(graph)); err != nil {
 		t.Fatal(err)
 	}
 	holds(t, r, "good\n")

@@ -24,12 +24,9 @@ func main() {
 }
 
 func run(path, text string) error {
-	e, err := mgmt.New(mgmt.Options{ConvergedExit: true})
-	if err != nil {
-		return err
-	}
 	graph := &gapi.Declared{Name: "embedded", Resources: []gapi.Declaration{
 		static.Declare("file", path, &file.Res{Content: &text}),
 	}}
-	return e.Run(context.Background(), static.New(graph))
+	_, err := mgmt.Run(context.Background(), mgmt.Options{ConvergedExit: true}, static.New(graph))
+	return err
 }

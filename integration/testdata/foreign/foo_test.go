@@ -121,11 +121,7 @@ resources:
 			edges = append(edges, g.ID(e.From)+" "+e.Name+" "+g.ID(e.To))
 		}
 	}
-	e, err := mgmt.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Run(t.Context(), yaml.New(path, yaml.Options{})); err != nil {
+	if _, err := mgmt.Run(t.Context(), o, yaml.New(path, yaml.Options{})); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.Join(edges, ", "); got != "foo[first] auto foo[last]" {
@@ -144,13 +140,13 @@ type run struct {
 func start(t *testing.T) *run {
 	r := &run{t: t, dir: t.TempDir(), done: make(chan error, 1)}
 	r.graph("hello")
-	engine, err := mgmt.New(mgmt.Options{State: mgmt.StateIn(filepath.Join(r.dir, "state")), Strict: true})
+	var ctx context.Context
+	ctx, r.stop = context.WithCancel(t.Context())
+	engine, err := mgmt.Open(ctx, mgmt.Options{State: mgmt.StateIn(filepath.Join(r.dir, "state")), Strict: true}, yaml.New(filepath.Join(r.dir, "graph.yaml"), yaml.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ctx context.Context
-	ctx, r.stop = context.WithCancel(t.Context())
-	go func() { r.done <- engine.Run(ctx, yaml.New(filepath.Join(r.dir, "graph.yaml"), yaml.Options{})) }()
+	go func() { r.done <- engine.Wait() }()
 	return r
 }
 

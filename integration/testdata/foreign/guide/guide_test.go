@@ -43,11 +43,7 @@ edges:
 			vertices = append(vertices, graph().ID(i))
 		}
 	}
-	e, err := mgmt.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Run(t.Context(), yaml.New(path, yaml.Options{})); err != nil {
+	if _, err := mgmt.Run(t.Context(), o, yaml.New(path, yaml.Options{})); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range strings.Fields("a b c d e f") {
