@@ -40,39 +40,34 @@ func (e *Engine) Apply(ctx context.Context, d *gapi.Declared) (Verdict, error) {
 	return Verdict(v), err
 }
 
-// Upsert changes resources of the graph that runs, or adds them, at the cost of the part alone, and returns the verdict on it. The
-// error is schema.Diagnostics where the part is bad, a *graph.CycleError, or reactor.InitErrors where resources can't be initialised; then
-// nothing has changed. It returns when the part is in effect, which is before it has converged.
+// Patch is one change of the graph that runs. One with neither of both is refused.
+type Patch struct {
+	Upsert *gapi.Declared // resources to change, or to add; nil for none
+	Delete []string       // the ids (kind[name]) of resources that go; Upsert declares none of them
+}
+
+// Patch changes a part of the graph that runs, at the cost of the part alone: what it upserts comes, and what it deletes goes, both or
+// neither, and in one change, which one Swap tells of. So nothing runs with the half of it: a resource that comes may take over what
+// one that goes has managed, such as a path. It returns when the part is in effect, which is before it has converged.
+//
+// With an error nothing has changed. It is schema.Diagnostics where the part is bad, a *graph.CycleError, reactor.InitErrors where
+// resources can't be initialised, a *reactor.UnknownResourceError for an id that the graph does not have, a *reactor.ReferredError where a
+// resource that stays has declared an edge to one that goes, refers to it by a parameter or receives from it, or a *reactor.RemovalsError
+// where Options.MaxRemovals holds it (call Resume with an empty name, and Patch again).
 //
 // A part is declared like a graph, and collects nothing. It may refer to resources that run and are not in it. Edges that a resource of the part had
-// declared before give way to its new ones; edges that others have declared stay.
+// declared before give way to its new ones; edges that others have declared stay. A resource that goes and has the metaparameter reverse is
+// undone, as by a whole graph without it, and at the cost of that.
 //
 // Law: the graph that runs is the one that would run if the whole graph, with the part, had been handed over. Automatic edges,
 // groups, clashes and secrets are those of the whole. The cost of a part is that of its own resources, and of those that ask for them. These parts cost what
 // the whole graph costs: the first one after a whole graph; a part that alters a resource which runs in a group, or might, or lets it notify or come
 // later; one after which an automatic edge would close a cycle; and a part that asks for all files below a folder, or makes such a file.
 //
-// The next whole graph of the frontend replaces all, what came by Upsert included. The events tell of a part as of a graph, of a refused one too.
-// Callable from any goroutine; it waits for a graph that is being put into effect, and the part is the
-// engine's from then on.
-func (e *Engine) Upsert(ctx context.Context, part *gapi.Declared) error {
-	return e.Patch(ctx, part)
-}
-
-// Delete removes resources from the graph that runs, by their ids (kind[name]), at the cost of the part alone. The error is a
-// *reactor.UnknownResourceError, a *reactor.ReferredError where a resource that stays has declared an edge to a removed one, refers to it
-// by a parameter or receives from it, or a *reactor.RemovalsError where Options.MaxRemovals holds it (call Resume with an empty name, and Delete again); then nothing has changed. A
-// resource with the metaparameter reverse is undone, as by a whole graph without it, and at the cost of that. The law of Upsert
-// holds. Callable as Upsert.
-func (e *Engine) Delete(ctx context.Context, ids ...string) error {
-	return e.Patch(ctx, nil, append([]string{}, ids...)...) // of none, too, no part is asked for
-}
-
-// Patch is Upsert and Delete in one: what the part brings comes, and the resources with these ids go, both or neither, and in one change, which
-// one Swap tells of. So nothing runs with the half of it: a resource of the part may take over what a removed one has managed, such as a path. The part is
-// nil for none, and names no resource that goes. The errors are those of Upsert and of Delete. Callable as Upsert.
-func (e *Engine) Patch(ctx context.Context, part *gapi.Declared, remove ...string) error {
-	return e.session.graphs.Patch(ctx, part, remove...)
+// The next whole graph of the frontend replaces all, what came by Patch included. The events tell of a part as of a graph, of a refused one too.
+// Callable from any goroutine; it waits for a graph that is being put into effect, and the part is the engine's from then on.
+func (e *Engine) Patch(ctx context.Context, p Patch) error {
+	return e.session.graphs.Patch(ctx, p.Upsert, p.Delete...)
 }
 
 // Running is the graph that runs, as Engine.Look shows it.

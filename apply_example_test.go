@@ -109,7 +109,7 @@ func ExampleOptions_host() {
 }
 
 // A program changes parts of the graph that runs, at the cost of the part. A part may refer to resources that run already.
-func ExampleEngine_Upsert() {
+func ExampleEngine_Patch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	e, err := mgmt.Open(ctx, mgmt.Options{Host: enginetest.NewHost()}, nil)
@@ -124,9 +124,9 @@ func ExampleEngine_Upsert() {
 
 	part := static.NewGraph("messages")
 	part.Add("print", "second", &basic.PrintRes{Msg: "two"}).Depend(part.Running("print", "first"))
-	fmt.Println("upsert:", e.Upsert(ctx, part.Declared()))
-	fmt.Println("delete:", e.Delete(ctx, "print[first]"))
-	fmt.Println("delete:", e.Delete(ctx, "print[first]", "print[second]"))
+	fmt.Println("upsert:", e.Patch(ctx, mgmt.Patch{Upsert: part.Declared()}))
+	fmt.Println("delete:", e.Patch(ctx, mgmt.Patch{Delete: []string{"print[first]"}}))
+	fmt.Println("delete:", e.Patch(ctx, mgmt.Patch{Delete: []string{"print[first]", "print[second]"}}))
 
 	cancel()
 	fmt.Println(e.Wait())

@@ -9,7 +9,7 @@
 //  3. Open instead of Run, which returns an Engine that runs. Engine.Close ends it. Engine.Wait waits for its end, and Engine.Report
 //     has the counts then.
 //  4. While that goes on, Engine.Apply puts a graph into effect and returns its verdict. Declare the graph with
-//     static.NewGraph. Engine.Upsert and Engine.Delete change a part of the graph, at the cost of the part.
+//     static.NewGraph. Engine.Patch changes a part of the graph, at the cost of the part.
 //     Engine.Changes gathers such changes by resource, as a work queue does, for programs that follow something.
 //     Engine.Reload has the frontend read its input again.
 //  5. Engine.Events is an iterator over everything that happens from then on. Options.Observer has a function for each kind of event

@@ -76,7 +76,7 @@ func (g *Graph) AddValues(kind, name string, values map[string]any) *Resource {
 	return r
 }
 
-// Running names a resource that runs already and is not declared in this graph, for a part that Engine.Upsert puts into effect.
+// Running names a resource that runs already and is not declared in this graph, for a part that Engine.Patch puts into effect.
 // Resources of the part may come before it, depend on it, or receive from it. Nothing can be declared of it: its own methods but
 // Ref, Sent and String are errors.
 func (g *Graph) Running(kind, name string) *Resource {

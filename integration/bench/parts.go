@@ -74,7 +74,7 @@ func changeOne(n int, whole bool, most time.Duration, garbage uint64) result {
 		if whole {
 			graphs <- d
 		} else {
-			must(r.e.Upsert(context.Background(), d))
+			must(r.e.Patch(context.Background(), mgmt.Patch{Upsert: d}))
 		}
 		<-r.swapped
 		took += cpu() - begin

@@ -47,7 +47,7 @@ func pushEach(batch int) time.Duration {
 	<-r.swapped
 	var begin time.Duration
 	for at := 0; at <= pushes; at += batch {
-		must(r.e.Upsert(context.Background(), part(at%n/batch*batch, batch, 1+at/n).Declared()))
+		must(r.e.Patch(context.Background(), mgmt.Patch{Upsert: part(at%n/batch*batch, batch, 1+at/n).Declared()}))
 		select {
 		case <-r.converged: // none is missed, and there is room for the next ones
 		default:

@@ -228,7 +228,7 @@ func TestFindingM1ChangesGone(t *testing.T) {
 	e, ctx, _, swapped, stop, d := holding(t, mgmt.Options{Observer: mgmt.Observer{Swapped: func(s reactor.Swap) { waits <- s.Held != nil }}})
 	close(d.gate)
 	for _, id := range []string{"noop[n0]", "noop[n1]"} {
-		if err := e.Delete(ctx, id); err != nil {
+		if err := e.Patch(ctx, mgmt.Patch{Delete: []string{id}}); err != nil {
 			t.Fatal(err)
 		}
 		swapped()
@@ -279,13 +279,13 @@ func TestFindingM1ChangesBeside(t *testing.T) {
 		swapped()
 	}
 	gone := []string{"noop[n0]", "noop[n1]"}
-	if _, ok := errors.AsType[*reactor.RemovalsError](e.Delete(ctx, gone...)); !ok {
+	if _, ok := errors.AsType[*reactor.RemovalsError](e.Patch(ctx, mgmt.Patch{Delete: gone})); !ok {
 		t.Error("it was not held")
 	}
 	put("a")
 	resume(ctx, t, e)
 	put("b")
-	if err := e.Delete(ctx, gone...); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Delete: gone}); err != nil {
 		t.Error(err)
 	}
 	stop()
@@ -438,7 +438,7 @@ func TestFindingM1ChangesOfOthers(t *testing.T) {
 	other := make(chan error, 1)
 	part := static.NewGraph("other")
 	part.Add("held", "o", &held{doors: d})
-	go func() { other <- e.Patch(ctx, part.Declared(), "noop[n0]") }()
+	go func() { other <- e.Patch(ctx, mgmt.Patch{Upsert: part.Declared(), Delete: []string{"noop[n0]"}}) }()
 	<-d.begun
 	c := e.Changes()
 	c.Put(noopOf("x", 1))

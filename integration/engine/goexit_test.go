@@ -154,7 +154,7 @@ func TestFindingM2GoexitRefuses(t *testing.T) {
 					t.Errorf("generation %d, refused %v, %v", v.Generation, v.Refused, err)
 				}
 				if method != "Default" {
-					if err := e.Upsert(ctx, quitters(method, 1)); err == nil || !strings.Contains(err.Error(), "runtime.Goexit was called, in ") {
+					if err := e.Patch(ctx, mgmt.Patch{Upsert: quitters(method, 1)}); err == nil || !strings.Contains(err.Error(), "runtime.Goexit was called, in ") {
 						t.Errorf("of a part: %v", err)
 					}
 				}
@@ -210,14 +210,14 @@ func TestFindingM2GoexitOfTheRest(t *testing.T) {
 		t.Errorf("%d changed, %d kept, refused %v, %v", v.Swap.Changed, v.Swap.Kept, v.Refused, err)
 	}
 	awaitCleaned(map[string]int{"quitter[0]": 2}, 0)
-	if err := e.Delete(ctx, "quitter[0]", "quitter[1]"); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Delete: []string{"quitter[0]", "quitter[1]"}}); err != nil {
 		t.Error(err)
 	}
 	awaitCleaned(map[string]int{"quitter[0]": 3, "quitter[1]": 1}, 1)
-	if err := e.Upsert(ctx, quitters("Cleanup", 1)); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Upsert: quitters("Cleanup", 1)}); err != nil {
 		t.Error(err)
 	}
-	if err := e.Delete(ctx, "quitter[0]"); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Delete: []string{"quitter[0]"}}); err != nil {
 		t.Error(err)
 	}
 	awaitCleaned(map[string]int{"quitter[0]": 4, "quitter[1]": 1}, 2)

@@ -73,8 +73,10 @@ func TestFindingM1Facts(t *testing.T) {
 	pickies := &gapi.Declared{Resources: []gapi.Declaration{static.Declare("picky", "a", &picky{}), static.Declare("picky", "b", &picky{})}}
 	for i, n := range []int32{
 		reads(func() error { _, err := e.Apply(ctx, noops(3)); return err }),
-		reads(func() error { return e.Upsert(ctx, &gapi.Declared{Resources: []gapi.Declaration{noopOf("x", 1)}}) }),
-		reads(func() error { return e.Upsert(ctx, pickies) }),
+		reads(func() error {
+			return e.Patch(ctx, mgmt.Patch{Upsert: &gapi.Declared{Resources: []gapi.Declaration{noopOf("x", 1)}}})
+		}),
+		reads(func() error { return e.Patch(ctx, mgmt.Patch{Upsert: pickies}) }),
 	} {
 		if want := int32(i / 2); n != want {
 			t.Errorf("step %d reads the facts %d times, want %d", i, n, want)
@@ -100,8 +102,8 @@ func TestFindingM3AfterTheEnd(t *testing.T) {
 		"Pause":   func() error { return e.Pause(ctx, reactor.Pause{Resource: "noop[a]"}) },
 		"Resume":  func() error { return e.Resume(ctx, "") },
 		"Apply":   func() error { _, err := e.Apply(ctx, noops(1)); return err },
-		"Upsert":  func() error { return e.Upsert(ctx, noops(1)) },
-		"Delete":  func() error { return e.Delete(ctx, "noop[n0]") },
+		"Upsert":  func() error { return e.Patch(ctx, mgmt.Patch{Upsert: noops(1)}) },
+		"Delete":  func() error { return e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[n0]"}}) },
 		"callAll": func() error { return callAll(ctx, e) },
 	} {
 		if err := call(); !errors.Is(err, reactor.ErrStopped) {
@@ -181,12 +183,12 @@ func TestFindingM7Patch(t *testing.T) {
 	}
 	part := func(ds ...gapi.Declaration) *gapi.Declared { return &gapi.Declared{Resources: ds} }
 	refused := []error{
-		e.Patch(ctx, part(noopOf("c", 0)), "noop[x]"),
-		e.Patch(ctx, part(noopOf("c", 0)), "noop[a]"),
-		e.Patch(ctx, part(noopOf("c", 0, "x")), "noop[b]"),
-		e.Patch(ctx, part(noopOf("b", 1), noopOf("c", 0)), "noop[b]"),
-		e.Patch(ctx, part(noopOf("b", 1, "a")), "noop[a]"),
-		e.Patch(ctx, part(noopOf("b", 1)), "noop[a]", "file["+path+"]"),
+		e.Patch(ctx, mgmt.Patch{Upsert: part(noopOf("c", 0)), Delete: []string{"noop[x]"}}),
+		e.Patch(ctx, mgmt.Patch{Upsert: part(noopOf("c", 0)), Delete: []string{"noop[a]"}}),
+		e.Patch(ctx, mgmt.Patch{Upsert: part(noopOf("c", 0, "x")), Delete: []string{"noop[b]"}}),
+		e.Patch(ctx, mgmt.Patch{Upsert: part(noopOf("b", 1), noopOf("c", 0)), Delete: []string{"noop[b]"}}),
+		e.Patch(ctx, mgmt.Patch{Upsert: part(noopOf("b", 1, "a")), Delete: []string{"noop[a]"}}),
+		e.Patch(ctx, mgmt.Patch{Upsert: part(noopOf("b", 1)), Delete: []string{"noop[a]", "file[" + path + "]"}}),
 	}
 	for i, want := range []string{"noop[x]", "noop[b] refers to it", "noop[x]", "can't be both", "noop[a]", "removes"} {
 		if refused[i] == nil || !strings.Contains(refused[i].Error(), want) {
@@ -195,17 +197,17 @@ func TestFindingM7Patch(t *testing.T) {
 	}
 	// The old file has the path of the new one under another name, as another resource: alone, neither could come first.
 	other := static.Declare("file", "other", &file.Res{Path: path, Content: new("new")})
-	if err := e.Upsert(ctx, part(other)); err == nil {
+	if err := e.Patch(ctx, mgmt.Patch{Upsert: part(other)}); err == nil {
 		t.Error("two resources have one path")
 	}
 	other = static.Declare("file", "other", &file.Res{Path: path, Content: new("new")})
-	if err := e.Patch(ctx, part(other, noopOf("b", 1, "a"), noopOf("c", 0, "b")), "file["+path+"]"); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Upsert: part(other, noopOf("b", 1, "a"), noopOf("c", 0, "b")), Delete: []string{"file[" + path + "]"}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Patch(ctx, nil); err == nil || !strings.Contains(err.Error(), "there is no graph") {
+	if err := e.Patch(ctx, mgmt.Patch{}); err == nil || !strings.Contains(err.Error(), "there is no graph") {
 		t.Errorf("nothing at all: %v", err)
 	}
-	if err := e.Delete(ctx); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Delete: []string{}}); err != nil {
 		t.Errorf("no ids: %v", err)
 	}
 	atRest(t, ctx, e)

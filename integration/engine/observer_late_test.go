@@ -62,7 +62,7 @@ func TestFindingG3LateObserverChangesTheGraph(t *testing.T) {
 		"a part": func(ctx context.Context, e *mgmt.Engine) error {
 			g := static.NewGraph("part")
 			g.Add("alone", "x", &alone{Form: 2})
-			return e.Upsert(ctx, g.Declared())
+			return e.Patch(ctx, mgmt.Patch{Upsert: g.Declared()})
 		},
 		"realize": func(ctx context.Context, e *mgmt.Engine) error {
 			_, err := e.Apply(ctx, graphOf(1, false))

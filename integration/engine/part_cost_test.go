@@ -144,11 +144,11 @@ func TestFindingG11PartCosts(t *testing.T) {
 					d := part.Declared()
 					var before, after runtime.MemStats
 					runtime.ReadMemStats(&before)
-					if err := e.Upsert(ctx, d); err != nil {
+					if err := e.Patch(ctx, mgmt.Patch{Upsert: d}); err != nil {
 						t.Fatal(err)
 					}
 					if w.extra != nil {
-						if err := e.Delete(ctx, w.extra...); err != nil {
+						if err := e.Patch(ctx, mgmt.Patch{Delete: w.extra}); err != nil {
 							t.Fatal(err)
 						}
 					}

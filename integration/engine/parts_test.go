@@ -313,9 +313,9 @@ func TestPartsActAsTheWhole(t *testing.T) {
 			case rapid.IntRange(0, 7).Draw(rt, "whole") == 0:
 				_, err = byParts.Apply(ctx, next.whole())
 			case removes:
-				err = byParts.Delete(ctx, ids...)
+				err = byParts.Patch(ctx, mgmt.Patch{Delete: append([]string{}, ids...)})
 			default:
-				err = byParts.Upsert(ctx, next.declare(some, edges))
+				err = byParts.Patch(ctx, mgmt.Patch{Upsert: next.declare(some, edges)})
 			}
 			rt.Logf("delete %v %v %v: %v", removes, ids, edges, err)
 			for _, n := range some {
@@ -367,12 +367,12 @@ func TestPartsAreJudgedByTheWhole(t *testing.T) {
 		if spec.is != nil {
 			name = "e"
 		}
-		err := e.Upsert(ctx, &gapi.Declared{Resources: []gapi.Declaration{spec.declare(name)}})
+		err := e.Patch(ctx, mgmt.Patch{Upsert: &gapi.Declared{Resources: []gapi.Declaration{spec.declare(name)}}})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	err = e.Delete(ctx, "piece[d]", "piece[b]")
+	err = e.Patch(ctx, mgmt.Patch{Delete: []string{"piece[d]", "piece[b]"}})
 	if by, ok := errors.AsType[*reactor.ReferredError](err); !ok || by.By != "piece[c]" {
 		t.Errorf("what a parameter refers to was deleted: %v", err)
 	}
@@ -418,11 +418,11 @@ func TestPartsRaceWithTheWhole(t *testing.T) {
 				}
 			})
 			wg.Go(func() {
-				err := e.Upsert(ctx, &gapi.Declared{Resources: []gapi.Declaration{noopOf(fmt.Sprint("part", k), round, "base")}})
+				err := e.Patch(ctx, mgmt.Patch{Upsert: &gapi.Declared{Resources: []gapi.Declaration{noopOf(fmt.Sprint("part", k), round, "base")}}})
 				if err != nil && round > 0 {
 					t.Error(err)
 				}
-				if err := e.Delete(ctx, fmt.Sprintf("noop[part%d]", k)); err != nil {
+				if err := e.Patch(ctx, mgmt.Patch{Delete: []string{fmt.Sprintf("noop[part%d]", k)}}); err != nil {
 					if _, unknown := errors.AsType[*reactor.UnknownResourceError](err); !unknown {
 						t.Error(err)
 					}
@@ -477,16 +477,16 @@ func TestPartsAreTold(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, seen, want)
 		}
 	}
-	both("a part before any graph", e.Upsert(ctx, &gapi.Declared{Resources: []gapi.Declaration{noopOf("a", 1)}}), "noop[a]")
+	both("a part before any graph", e.Patch(ctx, mgmt.Patch{Upsert: &gapi.Declared{Resources: []gapi.Declaration{noopOf("a", 1)}}}), "noop[a]")
 	plain := func(name string) *gapi.Declared {
 		return &gapi.Declared{Resources: []gapi.Declaration{static.Declare("noop", name, &basic.NoopRes{})}}
 	}
-	both("one that may be grouped", e.Upsert(ctx, plain("b")), "noop[a]", "noop[b]")
-	both("two of those", e.Upsert(ctx, plain("c")), "noop[a]", "noop[b]+noop[c]")
+	both("one that may be grouped", e.Patch(ctx, mgmt.Patch{Upsert: plain("b")}), "noop[a]", "noop[b]")
+	both("two of those", e.Patch(ctx, mgmt.Patch{Upsert: plain("c")}), "noop[a]", "noop[b]+noop[c]")
 	if owner, members, err := e.Group(ctx, "noop[c]"); err != nil || owner != "noop[b]" || fmt.Sprint(members) != "[noop[c]]" {
 		t.Errorf("%s %v %v", owner, members, err)
 	}
-	both("the owner goes", e.Delete(ctx, "noop[b]"), "noop[a]", "noop[c]")
+	both("the owner goes", e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[b]"}}), "noop[a]", "noop[c]")
 	if st, err := e.Status(ctx, "noop[c]"); err != nil || st.Member != "" {
 		t.Errorf("%+v %v", st, err)
 	}
@@ -519,7 +519,7 @@ func TestDeleteUndoes(t *testing.T) {
 	}
 	g := static.NewGraph("g")
 	g.AddValues("file", path, map[string]any{"content": "after"}).Meta(map[string]any{"reverse": true})
-	if err := e.Upsert(ctx, g.Declared()); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Upsert: g.Declared()}); err != nil {
 		t.Fatal(err)
 	}
 	is := func(want string) {
@@ -538,7 +538,7 @@ func TestDeleteUndoes(t *testing.T) {
 		}
 	}
 	is("after")
-	if err := e.Delete(ctx, "file["+path+"]"); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Delete: []string{"file[" + path + "]"}}); err != nil {
 		t.Fatal(err)
 	}
 	is("before")

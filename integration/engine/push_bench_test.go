@@ -35,7 +35,7 @@ func pushing(tb testing.TB, batch int) (push func()) {
 	}
 	at := 0
 	push = func() {
-		if err := e.Upsert(ctx, part(at%n/batch*batch, batch, 1+at/n).Declared()); err != nil {
+		if err := e.Patch(ctx, mgmt.Patch{Upsert: part(at%n/batch*batch, batch, 1+at/n).Declared()}); err != nil {
 			tb.Fatal(err)
 		}
 		at += batch

@@ -170,7 +170,7 @@ func TestExportAndCollect(t *testing.T) {
 	a.becomes("noop[else]", "noop[web/a/1]", "noop[web/x]", "noop[web/y]", "noop[web/z]", "print[p]")
 
 	// A change of a parameter arrives, and so does a part.
-	if err := a.Delete(t.Context(), "noop[web/x]"); err != nil {
+	if err := a.Patch(t.Context(), mgmt.Patch{Delete: []string{"noop[web/x]"}}); err != nil {
 		t.Error(err)
 	}
 	c.becomes("noop[own]", "noop[web/a/1]", "noop[web/z]", "print[p]")

@@ -58,15 +58,17 @@ func TestUpsertAndDelete(t *testing.T) {
 	go func() { done <- e.Wait() }()
 	graphs <- &gapi.Declared{Resources: []gapi.Declaration{noopOf("a", 1), noopOf("b", 1, "a"), noopOf("c", 1, "b")}}
 	<-rested
-	part := func(ds ...gapi.Declaration) error { return e.Upsert(ctx, &gapi.Declared{Resources: ds}) }
+	part := func(ds ...gapi.Declaration) error {
+		return e.Patch(ctx, mgmt.Patch{Upsert: &gapi.Declared{Resources: ds}})
+	}
 	if err := part(noopOf("b", 2, "a"), noopOf("d", 1, "c")); err != nil {
 		t.Error(err)
 	}
 	bad := map[string]error{
 		"noop[x] is not in the graph": part(noopOf("e", 1, "x")),
 		"cycle":                       part(noopOf("a", 1, "d")),
-		"noop[b] refers to it":        e.Delete(ctx, "noop[a]"),
-		"noop[x]":                     e.Delete(ctx, "noop[x]"),
+		"noop[b] refers to it":        e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[a]"}}),
+		"noop[x]":                     e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[x]"}}),
 		"can't come before itself":    part(noopOf("a", 1, "a")),
 	}
 	for want, err := range bad {
@@ -80,7 +82,7 @@ func TestUpsertAndDelete(t *testing.T) {
 	if _, ok := errors.AsType[*reactor.ReferredError](bad["noop[b] refers to it"]); !ok {
 		t.Errorf("%T", bad["noop[b] refers to it"])
 	}
-	if err := e.Delete(ctx, "noop[d]", "noop[c]"); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[d]", "noop[c]"}}); err != nil {
 		t.Error(err)
 	}
 	list, err := e.Statuses(ctx)
@@ -111,7 +113,7 @@ func TestHeldDelete(t *testing.T) {
 	}
 	held := func(ids ...string) {
 		t.Helper()
-		err := e.Delete(ctx, ids...)
+		err := e.Patch(ctx, mgmt.Patch{Delete: ids})
 		if why, ok := errors.AsType[*reactor.RemovalsError](err); !ok || len(why.Removed) != len(ids) {
 			t.Fatalf("%q: %v", ids, err)
 		}
@@ -126,7 +128,7 @@ func TestHeldDelete(t *testing.T) {
 	resume()
 	held("noop[n0]", "noop[n1]", "noop[n2]") // other ones than those of the question
 	resume()
-	if err := e.Delete(ctx, "noop[n0]", "noop[n1]", "noop[n2]"); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[n0]", "noop[n1]", "noop[n2]"}}); err != nil {
 		t.Error(err)
 	}
 	if _, err := e.Apply(ctx, noops(6)); err != nil {
@@ -148,24 +150,26 @@ func TestRefusedPart(t *testing.T) {
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	events := e.Events(ctx)
-	if err := e.Upsert(gone, noops(4)); !errors.Is(err, context.Canceled) { // that is no refusal
+	if err := e.Patch(gone, mgmt.Patch{Upsert: noops(4)}); !errors.Is(err, context.Canceled) { // that is no refusal
 		t.Error(err)
 	}
 	wrong := static.NewGraph("wrong")
 	wrong.AddValues("noop", "x", map[string]any{"nothing": 1})
-	part := func(ds ...gapi.Declaration) error { return e.Upsert(ctx, &gapi.Declared{Resources: ds}) }
+	part := func(ds ...gapi.Declaration) error {
+		return e.Patch(ctx, mgmt.Patch{Upsert: &gapi.Declared{Resources: ds}})
+	}
 	refused := map[string]error{
-		"unknown key":              e.Upsert(ctx, wrong.Declared()),
-		"noop[y]":                  e.Delete(ctx, "noop[y]"),
-		"a part collects nothing":  e.Upsert(ctx, collecting.Declared()),
-		"there is no graph":        e.Upsert(ctx, nil),
+		"unknown key":              e.Patch(ctx, mgmt.Patch{Upsert: wrong.Declared()}),
+		"noop[y]":                  e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[y]"}}),
+		"a part collects nothing":  e.Patch(ctx, mgmt.Patch{Upsert: collecting.Declared()}),
+		"there is no graph":        e.Patch(ctx, mgmt.Patch{Upsert: nil}),
 		"not in the graph":         part(noopOf("z", 1, "nowhere")),
 		"can't come before itself": part(noopOf("n0", 1, "n0")),
 	}
 	if list, err := e.Statuses(ctx); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if err := e.Upsert(ctx, noops(3)); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Upsert: noops(3)}); err != nil {
 		t.Error(err)
 	}
 	told := map[string]bool{}
@@ -195,7 +199,7 @@ func TestNoopPart(t *testing.T) {
 	d.AddValues("file", path, map[string]any{"content": "x"})
 	part := d.Declared()
 	part.Noop = true
-	if err := e.Upsert(ctx, part); err != nil {
+	if err := e.Patch(ctx, mgmt.Patch{Upsert: part}); err != nil {
 		t.Fatal(err)
 	}
 	for {
