@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -197,16 +197,11 @@ func (f *configFlags) show(a *cli.App, keys []string) error {
 	case "yaml":
 		return render.WriteYAML(a.Out, plainSettings(list))
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "SETTING\tVALUE\tFROM")
+	t := render.Table{{"SETTING", "VALUE", "FROM"}}
 	for _, s := range list {
-		from := s.From
-		if from == "" {
-			from = s.Source
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\n", s.Setting, render.Visible(valueText(s.Value)), render.Visible(from))
+		t.Row(s.Setting, valueText(s.Value), cmp.Or(s.From, s.Source))
 	}
-	return w.Flush()
+	return t.Write(a.Out)
 }
 
 // plainSettings returns settings as plain values.

@@ -178,15 +178,15 @@ func newAPIKinds(a *cli.App) *cobra.Command {
 		if f.Output.Word != "table" {
 			return f.write(tables)
 		}
-		rows := [][]string{{"TABLE", "INDEXES", "DOC"}}
-		for _, t := range tables {
+		t := render.Table{{"TABLE", "INDEXES", "DOC"}}
+		for _, table := range tables {
 			var indexes []string
-			for _, x := range t.Indexes {
+			for _, x := range table.Indexes {
 				indexes = append(indexes, x.Name)
 			}
-			rows = append(rows, []string{t.Table, strings.Join(indexes, ","), cli.FirstSentence(t.Doc)})
+			t.Row(table.Table, strings.Join(indexes, ","), cli.FirstSentence(table.Doc))
 		}
-		return f.rows(rows)
+		return t.Write(f.app.Out)
 	})
 }
 
@@ -386,17 +386,17 @@ func newAPISchema(a *cli.App) *cobra.Command {
 		if f.Output.Word != "table" {
 			return f.write(tables)
 		}
-		rows := [][]string{{"FIELD", "TYPE", "DOC"}}
-		for _, t := range tables {
-			for _, field := range t.Fields {
+		t := render.Table{{"FIELD", "TYPE", "DOC"}}
+		for _, table := range tables {
+			for _, field := range table.Fields {
 				need := ""
 				if field.Required {
 					need = ", required"
 				}
-				rows = append(rows, []string{t.Table + "." + field.Name, field.Type + need, render.OneLine(field.Doc)})
+				t.Row(table.Table+"."+field.Name, field.Type+need, render.OneLine(field.Doc))
 			}
 		}
-		return f.rows(rows)
+		return t.Write(f.app.Out)
 	})
 	cmd.Flags().BoolVar(&openapi, "openapi", false, "the description of all tables, in OpenAPI 3.1")
 	return cmd

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -173,12 +174,12 @@ func (f *apiFlags) applied(objects []*declaredObject, done *api.Done, dry bool) 
 		return f.write(done)
 	}
 	count := map[string]int{}
-	rows := [][]string{{"OBJECT", "RESULT"}}
+	t := render.Table{{"OBJECT", "RESULT"}}
 	for i, o := range objects {
-		rows = append(rows, []string{o.String(), done.Results[i]})
+		t.Row(o.String(), done.Results[i])
 		count[done.Results[i]]++
 	}
-	if err := f.rows(rows); err != nil {
+	if err := t.Write(f.app.Out); err != nil {
 		return err
 	}
 	end := ""

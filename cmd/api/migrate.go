@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/fleet"
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 )
 
@@ -65,9 +65,9 @@ func (f *apiFlags) migrate(ctx context.Context, dry bool) error {
 	if f.Output.Word != "table" {
 		return f.write(done)
 	}
-	rows := [][]string{{"TABLE", "MIGRATED", "NEWER", "BROKEN"}}
+	t := render.Table{{"TABLE", "MIGRATED", "NEWER", "BROKEN"}}
 	for _, m := range done {
-		rows = append(rows, []string{m.Table, strconv.Itoa(m.Records), strings.Join(m.Newer, " "), strings.Join(m.Broken, " ")})
+		t.Row(m.Table, m.Records, strings.Join(m.Newer, " "), strings.Join(m.Broken, " "))
 	}
-	return f.rows(rows)
+	return t.Write(f.app.Out)
 }

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/control/api"
@@ -25,33 +24,17 @@ func (f *apiFlags) write(v any) error {
 	return render.WriteJSONAsYAML(f.app.Out, v)
 }
 
-// rows writes a table whose first row is the head. Nothing in it controls the terminal.
-// Values come from the store, so their control characters are shown and not obeyed.
-// The rows go out at the end, since the width of a column depends on all of them.
-func (f *apiFlags) rows(rows [][]string) error {
-	w := tabwriter.NewWriter(f.app.Out, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		for i := range row {
-			row[i] = render.Visible(row[i])
-		}
-		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
-			return err
-		}
-	}
-	return w.Flush()
-}
-
 // object writes one object.
 // A table has its fields in the order of their names; long values are cut there, and whole in JSON and YAML.
 func (f *apiFlags) object(o api.Object) error {
 	if f.Output.Word != "table" {
 		return f.write(o)
 	}
-	rows := [][]string{{"FIELD", "VALUE"}}
+	t := render.Table{{"FIELD", "VALUE"}}
 	for _, key := range slices.Sorted(maps.Keys(o)) {
-		rows = append(rows, []string{key, shortValue(o[key])})
+		t.Row(key, shortValue(o[key]))
 	}
-	return f.rows(rows)
+	return t.Write(f.app.Out)
 }
 
 // list writes objects. As JSON they are written as they come.
@@ -75,7 +58,7 @@ func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
 		// YAML is written whole: the writer needs the list, and an empty list is written as [].
 		return f.write(all)
 	}
-	rows := [][]string{{"ID", "TOPIC", "VERSION", "FIELDS"}}
+	t := render.Table{{"ID", "TOPIC", "VERSION", "FIELDS"}}
 	size := 0
 	for o, err := range objects {
 		if err == nil {
@@ -84,9 +67,9 @@ func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
 		if err != nil {
 			return err
 		}
-		rows = append(rows, []string{shortValue(o["id"]), shortValue(o["topic"]), shortValue(o["version"]), shortFields(o)})
+		t.Row(shortValue(o["id"]), shortValue(o["topic"]), shortValue(o["version"]), shortFields(o))
 	}
-	return f.rows(rows)
+	return t.Write(f.app.Out)
 }
 
 // held counts an object of a list that is written as a whole, and says when that is too long.

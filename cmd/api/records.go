@@ -224,12 +224,12 @@ func (f *apiFlags) checked(done []api.Checked) error {
 	if f.Output.Word != "table" {
 		return f.write(done)
 	}
-	rows := [][]string{{"TABLE", "READABLE", "FAULT", "OBJECT", "DETAIL"}}
+	t := render.Table{{"TABLE", "READABLE", "FAULT", "OBJECT", "DETAIL"}}
 	for _, c := range done {
-		rows = append(rows, []string{c.Table, strconv.Itoa(c.Records), "", "", ""})
+		t.Row(c.Table, c.Records, "", "", "")
 		for _, x := range c.Faults {
-			rows = append(rows, []string{c.Table, "", string(x.Code), x.ID, x.Detail})
+			t.Row(c.Table, "", x.Code, x.ID, x.Detail)
 		}
 	}
-	return f.rows(rows)
+	return t.Write(f.app.Out)
 }

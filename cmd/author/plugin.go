@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -66,12 +65,11 @@ func listPlugins(a *cli.App, form cli.Choice) error {
 		}
 		return render.WriteDocument(a.Out, form.Word, list)
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tVERSION\tKINDS")
+	t := render.Table{{"NAME", "VERSION", "KINDS"}}
 	for _, p := range a.Set.Plugins().Plugins() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", p.Name, p.Version(), strings.Join(p.Kinds(), " "))
+		t.Row(p.Name, p.Version(), strings.Join(p.Kinds(), " "))
 	}
-	return w.Flush()
+	return t.Write(a.Out)
 }
 
 // pluginTest has the flags of the verb that tests a provider. None of them is a setting: a daemon has no use for them, so no file

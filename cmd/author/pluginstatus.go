@@ -3,7 +3,6 @@ package author
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -51,12 +50,11 @@ func (f *pluginRemote) status(ctx context.Context, a *cli.App) error {
 		_, err := fmt.Fprintln(a.Out, "the daemon has no providers")
 		return err
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "NAME\tVERSION\tPHASE\tPID\tSTARTS\tSINCE")
+	t := render.Table{{"NAME", "VERSION", "PHASE", "PID", "STARTS", "SINCE"}}
 	for _, p := range all.Providers {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\n", render.Visible(p.Name), render.Visible(p.Version), p.Phase, pidText(p), p.Starts, p.Since)
+		t.Row(p.Name, p.Version, p.Phase, pidText(p), p.Starts, p.Since)
 	}
-	if err := w.Flush(); err != nil {
+	if err := t.Write(a.Out); err != nil {
 		return err
 	}
 	for _, p := range all.Providers {

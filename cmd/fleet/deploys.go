@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -154,24 +154,24 @@ func (f *DeployFlags) show(rows []deployRow, hosts []hostRow) error {
 	if f.Output.Document() {
 		return render.WriteDocument(f.App.Out, f.Output.Word, map[string]any{"deploys": rows, "hosts": hosts})
 	}
-	w := tabwriter.NewWriter(f.App.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "TOPIC\tNUMBER\tTIME\tBY\tGRAPHS\tSTATE")
+	t := render.Table{{"TOPIC", "NUMBER", "TIME", "BY", "GRAPHS", "STATE"}}
 	for _, r := range rows {
 		graphs := strings.Join(r.Graphs, " ")
 		if r.BackTo > 0 {
 			graphs += " (back to " + strconv.FormatInt(r.BackTo, 10) + ")"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\t%s\n", render.Cell(r.Topic), r.Number, r.Time.Local().Format("2006-01-02 15:04:05"), render.Cell(r.By), render.Cell(graphs), render.Cell(cmp.Or(string(r.State), r.Error)))
+		t.Row(render.OneLine(r.Topic), r.Number, r.Time.Local().Format(time.DateTime), render.OneLine(r.By), render.OneLine(graphs), render.OneLine(cmp.Or(string(r.State), r.Error)))
 	}
 	if len(hosts) > 0 {
-		fmt.Fprintln(w, "\nHOST\tTOPIC\tNUMBER\tSTATE\tERROR")
+		t.Row() // the columns of the hosts are their own
+		t.Row("HOST", "TOPIC", "NUMBER", "STATE", "ERROR")
 	}
 	for _, h := range hosts {
 		why := withWord(h.Standing)
 		if h.Refused > 0 {
 			why = fmt.Sprintf("refuses %d: %s", h.Refused, why)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\n", render.Cell(h.Host), render.Cell(h.Topic), h.Number, render.Cell(h.State), why)
+		t.Row(render.OneLine(h.Host), render.OneLine(h.Topic), h.Number, render.OneLine(h.State), why)
 	}
-	return w.Flush()
+	return t.Write(f.App.Out)
 }

@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -242,32 +239,20 @@ func writeHosts(a *cli.App, all *control.Hosts, now time.Time) error {
 	if len(all.Hosts) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	rows := [][]string{{"HOST", "STATE", "SINCE", "OK", "FAILED", "BLOCKED", "OTHER", "GRAPH", "VERSION"}}
+	t := render.Table{{"HOST", "STATE", "SINCE", "OK", "FAILED", "BLOCKED", "OTHER", "GRAPH", "VERSION"}}
 	for _, h := range all.Hosts {
 		if h.State == control.Gone { // what it had is not known
 			state := "gone" + unseen(h.Since, now)
 			if h.Since.IsZero() {
 				state = "gone, and was never there"
 			}
-			rows = append(rows, []string{h.Name, state, timeText(h.Since), "-", "-", "-", "-", "-", "-"})
+			t.Row(h.Name, state, timeText(h.Since), "-", "-", "-", "-", "-", "-")
 			continue
 		}
-		rows = append(rows, []string{
-			// A host of a newer version may have a record that this program cannot read.
-			h.Name, cmp.Or(h.State, "unreadable"), timeText(h.Since),
-			strconv.Itoa(h.OK), strconv.Itoa(h.Failed), strconv.Itoa(h.Blocked), strconv.Itoa(h.Other), cmp.Or(h.Graph, "-"), cmp.Or(h.Version, "-"),
-		})
+		// A host of a newer version may have a record that this program cannot read.
+		t.Row(h.Name, cmp.Or(h.State, "unreadable"), timeText(h.Since), h.OK, h.Failed, h.Blocked, h.Other, cmp.Or(h.Graph, "-"), cmp.Or(h.Version, "-"))
 	}
-	for _, row := range rows {
-		for i := range row {
-			row[i] = render.Visible(row[i])
-		}
-		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
-			return err
-		}
-	}
-	return w.Flush()
+	return t.Write(a.Out)
 }
 
 // timeText writes a time for people, and - for none.

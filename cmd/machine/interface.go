@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -92,11 +91,11 @@ func newInterfaceList(a *cli.App) *cobra.Command {
 			if output.Document() {
 				return render.WriteDocument(a.Out, output.Word, list)
 			}
-			tw := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+			var t render.Table
 			for _, l := range list {
-				fmt.Fprintf(tw, "%s\t%s\t%s\n", render.Cell(l.Module), l.choice(), render.Cell(l.Doc))
+				t.Row(render.OneLine(l.Module), l.choice(), render.OneLine(l.Doc))
 			}
-			return tw.Flush()
+			return t.Write(a.Out)
 		},
 	}
 	cli.Forms(cmd, &output, "how to write it", "text")

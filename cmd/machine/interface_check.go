@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -111,19 +110,19 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output cli.Choi
 // checkText writes the verdicts as a table: each function, then its differences by weight.
 // Differences without effect on a call are left out.
 func (m modules) checkText(verdicts []virtual.Verdict) error {
-	tw := tabwriter.NewWriter(m.app.Out, 0, 0, 2, ' ', 0)
+	var t render.Table
 	for _, v := range verdicts {
-		fmt.Fprintf(tw, "%s\t%s\n", render.Cell(v.Function), v.Status)
+		t.Row(render.OneLine(v.Function), v.Status)
 		if v.Contradicts {
-			fmt.Fprintf(tw, "\t  the backend has it although it is not applicable here\n")
+			t.Row("", "  the backend has it although it is not applicable here")
 		}
 		for _, d := range v.Differences {
 			if d.Severity() > virtual.SeverityOK {
-				fmt.Fprintf(tw, "\t  %s\n", render.Cell(d.String()))
+				t.Row("", "  "+render.OneLine(d.String()))
 			}
 		}
 	}
-	return tw.Flush()
+	return t.Write(m.app.Out)
 }
 
 // verdictsJSON describes the verdicts; functions that only the backend has are among them.
