@@ -3,12 +3,14 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
@@ -16,7 +18,40 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// TestDocuments: what a verb writes as YAML is what it writes as JSON.
+// schemaOf returns what docs/reference says of the document of a call, nil where that is a value of the user.
+func schemaOf(t *testing.T, args string) *jsonschema.Schema {
+	t.Helper()
+	cmd, _, err := newRoot(&cli.App{}, nil).Find(strings.Fields(args))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(referenceDir + "/documents.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("documents.json", all); err != nil {
+		t.Fatal(err)
+	}
+	verb := strings.TrimPrefix(cmd.CommandPath(), "mgmt ")
+	if all.(map[string]any)["properties"].(map[string]any)[verb] == nil {
+		if verb == "facts" || verb == "eval" { // whose documents are values
+			return nil
+		}
+		t.Fatalf("%s has no schema", verb)
+	}
+	s, err := c.Compile("documents.json#/properties/" + url.PathEscape(verb))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestDocuments: what a verb writes as YAML is what it writes as JSON, and has the schema of the reference.
 func TestDocuments(t *testing.T) {
 	dir := t.TempDir()
 	graph := filepath.Join(dir, "g.yaml")
@@ -45,6 +80,11 @@ func TestDocuments(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &want); err != nil {
 			t.Errorf("%s: %v: %s", args, err, text)
 			continue
+		}
+		if s := schemaOf(t, args); s != nil {
+			if err := s.Validate(want); err != nil {
+				t.Errorf("%s: %v: %s", args, err, text)
+			}
 		}
 		inYAML := run("yaml")
 		if inYAML == text { // JSON is YAML, so that the values agree would say nothing

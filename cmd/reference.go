@@ -132,6 +132,9 @@ func referencePages(a *cli.App, root *cobra.Command, examples fs.FS) (map[string
 		return nil, err
 	}
 	pages["openapi.json"] = string(api)
+	if pages["documents.json"], err = documentsSchema(root); err != nil {
+		return nil, err
+	}
 	coming, err := foreign.Page()
 	if err != nil {
 		return nil, err

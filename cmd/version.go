@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
-	"github.com/reactivegraph/mgmt/cmd/internal/render"
 )
 
 // newVersion makes the verb version.
@@ -19,12 +18,12 @@ func newVersion(a *cli.App) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			v := cli.CurrentVersion()
 			if output.Document() {
-				return render.WriteDocument(a.Out, output.Word, v)
+				return output.Write(a.Out, v)
 			}
 			_, err := fmt.Fprintln(a.Out, a.Program(), v)
 			return err
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it", "text")
+	cli.Forms(cmd, &output, "how to write it", cli.VersionJSON{}, "text")
 	return cmd
 }

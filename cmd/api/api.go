@@ -55,7 +55,7 @@ func (f *apiFlags) client() *api.Client {
 func (f *apiFlags) flags(cmd *cobra.Command) {
 	f.Reach(cmd)
 	f.store.ObjectFlags(cmd)
-	cli.Forms(cmd, &f.Output, "how to write it", "table")
+	cli.Forms(cmd, &f.Output, "how to write it", nil, "table")
 }
 
 // New makes the verb api with its own verbs.

@@ -19,7 +19,7 @@ import (
 // An error is that of standard output, as of a full disk or of a pipe whose reader has gone.
 func (f *apiFlags) write(v any) error {
 	if f.Output.Document() {
-		return render.WriteDocument(f.app.Out, f.Output.Word, v)
+		return f.Output.Write(f.app.Out, v)
 	}
 	return render.WriteJSONAsYAML(f.app.Out, v)
 }

@@ -34,7 +34,7 @@ const defaultWait = "5m"
 // flags adds the flags of the verbs that hand over a graph. They say where the daemon is,
 // how to write the answer, and how long to wait.
 func (f *verdictFlags) flags(cmd *cobra.Command) {
-	f.Daemon.Flags(cmd)
+	f.Daemon.Flags(cmd, control.Verdict{})
 	cli.ColorFlag(cmd, &f.color)
 	fl := cmd.Flags()
 	fl.Var(&f.wait, "wait", "wait until the graph has come to rest, at most for this `time` ("+defaultWait+" without one), and say by the exit code how it stands")
@@ -200,7 +200,7 @@ func (f *verdictFlags) end(ctx context.Context, a *cli.App, v *control.Verdict, 
 	case !f.Output.Document():
 		err = f.inEffect(a, v)
 	case f.wait == 0:
-		err = render.WriteDocument(a.Out, f.Output.Word, v)
+		err = f.Output.Write(a.Out, v)
 	}
 	if f.wait == 0 || err != nil {
 		return err
@@ -232,7 +232,7 @@ func (f *verdictFlags) refused(a *cli.App, v *control.Verdict) error {
 		text += ", and " + v.Path + " is as it was"
 	}
 	if f.Output.Document() {
-		if err := render.WriteDocument(a.Out, f.Output.Word, v); err != nil {
+		if err := f.Output.Write(a.Out, v); err != nil {
 			return err
 		}
 		// The document says it all, so no line of text follows on standard error.

@@ -49,7 +49,7 @@ Modules, labels and states are those of the moment at which events begins.`,
 			return f.run(cmd.Context(), a, after)
 		},
 	}
-	f.Flags(cmd)
+	f.Flags(cmd, control.Event{})
 	fl := cmd.Flags()
 	fl.Uint64Var(&f.since, "since", 0, "begin after the event with this `id`; 0 for the oldest that is kept")
 	fl.StringVar(&f.resource, "resource", "", "only events of the resources of this `selection`")
@@ -96,7 +96,7 @@ func (f *eventsFlags) run(ctx context.Context, a *cli.App, after *uint64) error 
 		case err != nil:
 			return remote.Explained(err)
 		case f.Output.Document():
-			err = render.WriteItem(a.Out, f.Output.Word, e)
+			err = f.Output.WriteItem(a.Out, e)
 		default:
 			_, err = fmt.Fprintln(a.Out, render.EventText(e, s))
 		}

@@ -54,7 +54,7 @@ A time is a duration before now (2h), a date (2026-01-02), or a moment
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), a) },
 	}
-	f.Flags(cmd)
+	f.Flags(cmd, control.Log{})
 	fl := cmd.Flags()
 	fl.StringVar(&f.resource, "resource", "", "only events of the resources of this `selection`")
 	outcomeFlag(cmd, &f.outcomes)
@@ -115,7 +115,7 @@ func (f *logVerb) run(ctx context.Context, a *cli.App) error {
 		return remote.Explained(err)
 	}
 	if f.Output.Document() {
-		return render.WriteDocument(a.Out, f.Output.Word, list)
+		return f.Output.Write(a.Out, list)
 	}
 	s := cli.StyleOf(f.color, a)
 	for _, e := range list.Events {

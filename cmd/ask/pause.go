@@ -46,7 +46,7 @@ of an earlier one. What a later graph adds is not paused.
 		ValidArgsFunction: f.CompleteResource,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
-	f.Flags(cmd)
+	f.Flags(cmd, control.Done{})
 	cmd.Flags().Var(&f.span, "for", "how long")
 	cmd.Flags().StringVar(&f.reason, "reason", "", "a `text` for status and the history")
 	return cmd
@@ -74,7 +74,7 @@ func (f *pauseFlags) run(ctx context.Context, a *cli.App, args []string) error {
 		return unknown(err, req.Resource)
 	}
 	if f.Output.Document() {
-		return render.WriteDocument(a.Out, f.Output.Word, done)
+		return f.Output.Write(a.Out, done)
 	}
 	until := " until " + cli.StyleOf(cli.Choice{}, a).Moment(done.Until)
 	if done.Resources != nil {

@@ -37,7 +37,7 @@ is left as it is, and its state is shown.
 		ValidArgsFunction: f.CompleteResource,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
-	f.Flags(cmd)
+	f.Flags(cmd, control.Done{})
 	return cmd
 }
 
@@ -53,7 +53,7 @@ func (f *resumeFlags) run(ctx context.Context, a *cli.App, args []string) error 
 		return unknown(err, req.Resource)
 	}
 	if f.Output.Document() {
-		return render.WriteDocument(a.Out, f.Output.Word, done)
+		return f.Output.Write(a.Out, done)
 	}
 	if done.Resources != nil {
 		if len(done.Resources) == 0 {

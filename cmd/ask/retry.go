@@ -8,7 +8,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
-	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/control"
 )
 
@@ -37,7 +36,7 @@ tried that have failed.
 		ValidArgsFunction: f.completeResources,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
-	f.Flags(cmd)
+	f.Flags(cmd, control.Retried{})
 	return cmd
 }
 
@@ -69,7 +68,7 @@ func (f *retryFlags) run(ctx context.Context, a *cli.App, args []string) error {
 		return remote.Explained(err)
 	}
 	if f.Output.Document() {
-		return render.WriteDocument(a.Out, f.Output.Word, done)
+		return f.Output.Write(a.Out, done)
 	}
 	switch {
 	case len(done.Resources) > 0:

@@ -83,7 +83,7 @@ thing that it waits for. Use it where nothing seems to happen.`,
 			return f.run(cmd.Context(), a)
 		},
 	}
-	f.Flags(cmd)
+	f.Flags(cmd, control.Status{})
 	fl := cmd.Flags()
 	fl.BoolVar(&f.all, "all", false, "name also the resources that are ok, and all of many")
 	fl.StringSliceVar(&f.states, "state", nil, "name the resources in these `states`")
@@ -217,7 +217,7 @@ func isStarting(err error) bool {
 // write writes the answer as text or as JSON.
 func (f *statusFlags) write(a *cli.App, st *control.Status) error {
 	if f.Output.Document() {
-		return render.WriteDocument(a.Out, f.Output.Word, st)
+		return f.Output.Write(a.Out, st)
 	}
 	_, err := a.Out.Write([]byte(f.text(st, cli.StyleOf(f.color, a), time.Now())))
 	return err
@@ -243,7 +243,7 @@ func (f *statusFlags) follow(ctx context.Context, a *cli.App) error {
 		case tty && f.Output.Word == "text":
 			_, err = a.Out.Write([]byte(redrawn(f.text(st, cli.StyleOf(f.color, a), time.Now()), a)))
 		case said != last && f.Output.Word == "yaml":
-			err = render.WriteItem(a.Out, f.Output.Word, st)
+			err = f.Output.WriteItem(a.Out, st)
 			last = said
 		case said != last:
 			_, err = a.Out.Write(buf.Bytes())

@@ -55,7 +55,7 @@ With -o json, each resource is a document of its own.`,
 		ValidArgsFunction: f.CompleteResource,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },
 	}
-	f.Flags(cmd)
+	f.Flags(cmd, control.Why{})
 	cmd.Flags().IntVarP(&f.n, "number", "n", 3, "how many runs to show")
 	cli.ColorFlag(cmd, &f.color)
 	return cmd
@@ -121,7 +121,7 @@ func (f *whyFlags) run(ctx context.Context, a *cli.App, resource string) error {
 			if i > 0 && f.Output.Word == "yaml" {
 				fmt.Fprintln(a.Out, "---")
 			}
-			if err := render.WriteDocument(a.Out, f.Output.Word, why); err != nil {
+			if err := f.Output.Write(a.Out, why); err != nil {
 				return err
 			}
 			continue

@@ -415,7 +415,7 @@ compatible, and 4 where one is breaking.`,
 		},
 	}
 	f.flags(cmd)
-	cli.Forms(cmd, &output, "how to write it", "text")
+	cli.Forms(cmd, &output, "how to write it", []changeJSON{}, "text")
 	return cmd
 }
 
@@ -448,15 +448,22 @@ func (f *idlFlags) diff(ctx context.Context, a *cli.App, old, now string, form c
 	return cli.WithCode([...]int{cli.ExitOK, cli.ExitChange, cli.ExitFailed}[worst], nil)
 }
 
+// changeJSON is a change between two definitions in JSON.
+type changeJSON struct {
+	Level   string `json:"level"` // cosmetic, compatible or breaking
+	Message string `json:"message"`
+	Path    string `json:"path"`
+}
+
 // sayChanges writes changes as lines, or as a list of JSON. A change has no place in
 // JSON: it may be in either folder.
 func sayChanges(a *cli.App, changes []idl.Change, form cli.Choice) error {
 	if form.Document() {
-		out := []map[string]any{}
+		out := []changeJSON{}
 		for _, c := range changes {
-			out = append(out, map[string]any{"level": c.Level.String(), "path": c.Path, "message": c.Message})
+			out = append(out, changeJSON{c.Level.String(), c.Message, c.Path})
 		}
-		return render.WriteDocument(a.Out, form.Word, out)
+		return form.Write(a.Out, out)
 	}
 	for _, c := range changes {
 		fmt.Fprintln(a.Out, render.Visible(fmt.Sprintf("%-10s  %s: %s", c.Level, c.Path, c.Message)))

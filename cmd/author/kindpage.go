@@ -47,7 +47,7 @@ kinds. The folder of a module, with a slash in it, gives the inputs and outputs 
 			return f.page(a, args[0])
 		},
 	}
-	cli.Choose(cmd, &f.output, "output", "o", "how to write it", "text", "json", "yaml", "markdown")
+	cli.Forms(cmd, &f.output, "how to write it", cli.OneOf{kindJSON{}, []kindJSON{}}, "text", "markdown")
 	cli.TypesFlag(a, cmd)
 	return cmd
 }
@@ -81,7 +81,7 @@ func (f *docFlags) list(a *cli.App) error {
 		for i, k := range kinds {
 			list[i] = newKindJSON(k)
 		}
-		return render.WriteDocument(a.Out, f.output.Word, list)
+		return f.output.Write(a.Out, list)
 	case "markdown":
 		_, err = io.WriteString(a.Out, KindTable(kinds, "kinds/"))
 		return err
@@ -173,7 +173,7 @@ func writeKind(w io.Writer, form cli.Choice, k derive.Kind) error {
 			return err
 		}
 	}
-	return render.WriteDocument(w, form.Word, doc)
+	return form.Write(w, doc)
 }
 
 // pageWidth is how wide a page for w may be.

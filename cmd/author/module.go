@@ -329,7 +329,7 @@ func newModuleList(a *cli.App) *cobra.Command {
 				out = append(out, moduleOut{e.Folder, e.Git, e.Ref, e.Commit, e.Archive, e.SHA256, e.Path, e.Digest, stateWord(f.store.State(&e))})
 			}
 			if output.Document() {
-				return render.WriteDocument(a.Out, output.Word, out)
+				return output.Write(a.Out, out)
 			}
 			for i, m := range out {
 				fmt.Fprintf(a.Out, "%s  %s  %s\n", f.shown(&f.store.Lock.Modules[i]), m.State, origin(&f.store.Lock.Modules[i]))
@@ -338,7 +338,7 @@ func newModuleList(a *cli.App) *cobra.Command {
 		},
 	}
 	f.flags(cmd)
-	cli.Forms(cmd, &output, "how to write it", "text")
+	cli.Forms(cmd, &output, "how to write it", []moduleOut{}, "text")
 	return cmd
 }
 

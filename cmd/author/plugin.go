@@ -13,7 +13,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
-	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/plugin/plugintest"
@@ -47,7 +46,7 @@ func newPluginList(a *cli.App) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return listPlugins(a, output) },
 	}
-	cli.Forms(cmd, &output, "how to write them", "text")
+	cli.Forms(cmd, &output, "how to write them", []plugin.Status{}, "text")
 	cli.TypesFlag(a, cmd)
 	return cmd
 }
@@ -63,7 +62,7 @@ func listPlugins(a *cli.App, form cli.Choice) error {
 		for _, p := range a.Set.Plugins().Plugins() {
 			list = append(list, p.Status())
 		}
-		return render.WriteDocument(a.Out, form.Word, list)
+		return form.Write(a.Out, list)
 	}
 	t := render.Table{{"NAME", "VERSION", "KINDS"}}
 	for _, p := range a.Set.Plugins().Plugins() {

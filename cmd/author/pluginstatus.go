@@ -30,7 +30,7 @@ broken. A broken one has its last lines below it.`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.status(cmd.Context(), a) },
 	}
-	f.Flags(cmd)
+	f.Flags(cmd, []control.Provider{})
 	return cmd
 }
 
@@ -44,7 +44,7 @@ func (f *pluginRemote) status(ctx context.Context, a *cli.App) error {
 		return remote.Explained(err)
 	}
 	if f.Output.Document() {
-		return render.WriteDocument(a.Out, f.Output.Word, all.Providers)
+		return f.Output.Write(a.Out, all.Providers)
 	}
 	if len(all.Providers) == 0 {
 		_, err := fmt.Fprintln(a.Out, "the daemon has no providers")
@@ -99,13 +99,13 @@ broken, is started at once.`,
 				return remote.Explained(err)
 			}
 			if f.Output.Document() {
-				return render.WriteDocument(a.Out, f.Output.Word, done)
+				return f.Output.Write(a.Out, done)
 			}
 			_, err = fmt.Fprintln(a.Out, render.Visible(done.Provider)+" is started anew")
 			return err
 		},
 	}
-	f.Flags(cmd)
+	f.Flags(cmd, control.Restarted{})
 	return cmd
 }
 

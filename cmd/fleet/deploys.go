@@ -34,6 +34,12 @@ type hostRow struct {
 	deploy.Standing
 }
 
+// deploysJSON is what deploys writes in JSON.
+type deploysJSON struct {
+	Deploys []deployRow `json:"deploys"`
+	Hosts   []hostRow   `json:"hosts"`
+}
+
 // NewDeploys makes the verb that lists the deploys.
 // It verifies no signature: the operator may trust other keys than the hosts, and their verdict counts.
 // A host whose report cannot be read has no row here.
@@ -61,7 +67,7 @@ a host has in effect, or that the newest one may go back to.`,
 			return f.Closing(f.history(cmd.Context()))
 		},
 	}
-	f.Daemon.Flags(cmd)
+	f.Daemon.Flags(cmd, deploysJSON{})
 	f.Store.Flags(cmd)
 	cmd.Flags().StringVar(&f.topic, "to", "", "only those of this `topic`")
 	cmd.Flags().IntVar(&keep, "prune", 0, "delete old deploys, and keep this `number` of each topic")
@@ -152,7 +158,7 @@ func (f *DeployFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
 // Texts of hosts and operators are one line each, so none of them forges a row.
 func (f *DeployFlags) show(rows []deployRow, hosts []hostRow) error {
 	if f.Output.Document() {
-		return render.WriteDocument(f.App.Out, f.Output.Word, map[string]any{"deploys": rows, "hosts": hosts})
+		return f.Output.Write(f.App.Out, deploysJSON{rows, hosts})
 	}
 	t := render.Table{{"TOPIC", "NUMBER", "TIME", "BY", "GRAPHS", "STATE"}}
 	for _, r := range rows {

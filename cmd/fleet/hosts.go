@@ -58,7 +58,7 @@ clock, which it does every minute and when its daemon stops.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	f.Reach(cmd)
-	cli.Forms(cmd, &f.Output, "how to write them", "table")
+	cli.Forms(cmd, &f.Output, "how to write them", control.Hosts{}, "table")
 	f.store.ServerFlags(cmd)
 	cli.Exclude(cmd, "world", "socket")
 	cli.Exclude(cmd, "server", "socket")
@@ -182,7 +182,7 @@ func (f *hostsFlags) run(ctx context.Context, a *cli.App, names []string) error 
 		fmt.Fprintln(a.Err, render.Visible(all.Incomplete))
 	}
 	if f.Output.Document() {
-		err = render.WriteDocument(a.Out, f.Output.Word, all)
+		err = f.Output.Write(a.Out, all)
 	} else {
 		err = writeHosts(a, all, engine.SystemClock{}.Now())
 	}

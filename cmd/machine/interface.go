@@ -89,7 +89,7 @@ func newInterfaceList(a *cli.App) *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			list := m.list()
 			if output.Document() {
-				return render.WriteDocument(a.Out, output.Word, list)
+				return output.Write(a.Out, list)
 			}
 			var t render.Table
 			for _, l := range list {
@@ -98,7 +98,7 @@ func newInterfaceList(a *cli.App) *cobra.Command {
 			return t.Write(a.Out)
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it", "text")
+	cli.Forms(cmd, &output, "how to write it", []moduleJSON{}, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd
@@ -217,13 +217,13 @@ func newInterfaceShow(a *cli.App) *cobra.Command {
 				for i := range fs {
 					list = append(list, newFunctionJSON(&fs[i]))
 				}
-				return render.WriteDocument(a.Out, output.Word, list)
+				return output.Write(a.Out, list)
 			}
 			_, err = fmt.Fprint(a.Out, render.VisibleLines(functionsText(fs)))
 			return err
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it", "text")
+	cli.Forms(cmd, &output, "how to write it", []functionJSON{}, "text")
 	inputs.MachineFlags(a, cmd)
 	return cmd
 }

@@ -43,7 +43,7 @@ is there and not applicable.`,
 			return m.check(i, b, output)
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it", "text")
+	cli.Forms(cmd, &output, "how to write it", []functionJSON{}, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd
@@ -95,7 +95,7 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output cli.Choi
 	}
 	var err error
 	if output.Document() {
-		err = render.WriteDocument(m.app.Out, output.Word, verdictsJSON(i, b, verdicts))
+		err = output.Write(m.app.Out, verdictsJSON(i, b, verdicts))
 	} else {
 		err = m.checkText(verdicts)
 	}
@@ -177,7 +177,7 @@ func newInterfaceMatrix(a *cli.App) *cobra.Command {
 			return nil
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it: text is Markdown", "text")
+	cli.Forms(cmd, &output, "how to write it: text is Markdown", []matrixJSON{}, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd

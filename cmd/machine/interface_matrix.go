@@ -3,7 +3,6 @@ package machine
 import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
-	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -41,7 +40,7 @@ func (m modules) matrixDocument(names []string, form cli.Choice) error {
 		}
 		all = append(all, newMatrixJSON(i, inputs.Modules(m.app).Backends(module)))
 	}
-	return render.WriteDocument(m.app.Out, form.Word, all)
+	return form.Write(m.app.Out, all)
 }
 
 // newMatrixJSON describes which backend has which function, one row for each function.

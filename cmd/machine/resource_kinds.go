@@ -12,7 +12,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
-	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/daemon/single"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -52,7 +51,7 @@ func (f *resourceFlags) kinds(a *cli.App) error {
 		return err
 	}
 	if f.output.Document() {
-		return render.WriteDocument(a.Out, f.output.Word, list)
+		return f.output.Write(a.Out, list)
 	}
 	width := 0
 	for _, k := range list {

@@ -55,7 +55,7 @@ this machine; --facts takes those of another one. It touches nothing.`,
 		},
 	}
 	f.input.Flags(cmd)
-	cli.Forms(cmd, &f.output, "how to write it", "text")
+	cli.Forms(cmd, &f.output, "how to write it", map[string]any{}, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd
@@ -78,7 +78,7 @@ func (f *dataFlags) run(a *cli.App, key string) error {
 		return cli.WithCode(cli.ExitUsage, nil)
 	}
 	if f.output.Document() {
-		return render.WriteDocument(a.Out, f.output.Word, dataObject(key, d))
+		return f.output.Write(a.Out, dataObject(key, d))
 	}
 	_, err = fmt.Fprint(a.Out, explainedText(key, d))
 	return err

@@ -43,7 +43,7 @@ one it sees the facts alone. It touches nothing.`,
 		},
 	}
 	f.input.Flags(cmd)
-	cli.Forms(cmd, &f.output, "how to write the value", "text")
+	cli.Forms(cmd, &f.output, "how to write the value", nil, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd

@@ -76,7 +76,7 @@ resource leaves, 4 when something failed or is blocked, and 6 for both.`,
 	f.state.PrefixFlag(cmd)
 	f.store.flags(cmd)
 	fl := cmd.Flags()
-	cli.Forms(cmd, &f.output, "how to write the plan", "text")
+	cli.Forms(cmd, &f.output, "how to write the plan", render.PlanDoc{}, "text")
 	fl.BoolVar(&f.all, "all", false, "show also the resources that are as wanted")
 	fl.StringVar(&f.selects, "select", "", "show the resources of this `selection`")
 	fl.BoolVar(&f.debug, "debug", false, "log much more")
@@ -143,7 +143,7 @@ func (f *planFlags) run(ctx context.Context, a *cli.App) error {
 		}
 	}
 	if f.output.Document() {
-		err = render.WriteDocument(a.Out, f.output.Word, render.PlanJSON(plan, others))
+		err = f.output.Write(a.Out, render.PlanJSON(plan, others))
 	} else {
 		err = f.write(a, plan, others)
 	}

@@ -50,7 +50,7 @@ It ends with code 0 if all tests pass, and with 4 if one fails.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	cli.TypesFlag(a, cmd)
-	cli.Forms(cmd, &f.output, "how to write the outcome", "text")
+	cli.Forms(cmd, &f.output, "how to write the outcome", testsOut{}, "text")
 	fl := cmd.Flags()
 	fl.StringVar(&f.junit, "junit", "", "write the outcome to this file as JUnit XML, too")
 	fl.BoolVar(&f.coverage, "coverage", false, "say which resources and branches no test has reached, and of which resources no test expects anything")
@@ -171,7 +171,7 @@ func untested(graph string, root *schema.Node) error {
 // write writes the outcome in the chosen form. With -o json, the coverage is always part of it.
 func (f *testFlags) write(a *cli.App, results []scenario.Result, cover *scenario.Coverage) error {
 	if f.output.Document() {
-		return render.WriteDocument(a.Out, f.output.Word, testsJSON(results, cover))
+		return f.output.Write(a.Out, testsJSON(results, cover))
 	}
 	// A test with one difference or many counts once.
 	failed := 0

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/schema/derive"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 )
 
@@ -122,8 +123,8 @@ func fieldNames(t reflect.Type) (names []string) {
 		t = t.Elem()
 	}
 	if t.Kind() == reflect.Struct {
-		for f := range jsonFields(t) {
-			names = append(names, f.name)
+		for f := range derive.JSONFields(t) {
+			names = append(names, f.Name)
 		}
 	}
 	return names

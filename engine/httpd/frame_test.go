@@ -256,10 +256,10 @@ func TestDescribedTypes(t *testing.T) {
 		Map  map[string]*inner `json:"map,omitempty"`
 	}
 	d := newDescriber()
-	if _, err := d.schema(outer{by: func() {}}); err != nil {
+	if _, err := d.Schema(outer{by: func() {}}); err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(d.schemas["outer"])
+	text, err := json.Marshal(d.Schemas["outer"])
 	must(t, err)
 	want := `{"properties":{"a":{"type":"string"},"at":{"format":"date-time","type":"string"},"map":{"additionalProperties":{"$ref":"#/components/schemas/inner"},"type":"object"},"own":{"properties":{"X":{"type":"boolean"}},"required":["X"],"type":"object"}},"required":["a","own"],"type":"object"}`
 	if string(text) != want {
@@ -268,7 +268,7 @@ func TestDescribedTypes(t *testing.T) {
 	type bad struct {
 		Deep []struct{ Call func() } `json:"deep"`
 	}
-	if _, err := d.schema(bad{}); err == nil || !strings.Contains(err.Error(), "deep: Call: the type func() has no form in JSON") {
+	if _, err := d.Schema(bad{}); err == nil || !strings.Contains(err.Error(), "deep: Call: the type func() has no form in JSON") {
 		t.Error(err)
 	}
 }

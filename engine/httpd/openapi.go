@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/reactivegraph/mgmt/engine/schema/derive"
 )
 
 // Info is about a server as a whole, for its description.
@@ -52,10 +53,10 @@ func (t *Table) describe() ([]byte, error) {
 		"info":    without(object{"title": cmp.Or(t.info.Title, "API"), "version": cmp.Or(t.info.Version, "1"), "description": t.info.Doc}),
 		"paths":   paths,
 		"components": object{
-			"schemas": d.schemas,
+			"schemas": d.Schemas,
 			"responses": object{"Problem": object{
 				"description": "What is wrong, and how to proceed.",
-				"content":     content(ProblemType, refTo("Problem")),
+				"content":     content(ProblemType, d.Ref("Problem")),
 				"headers": headers(map[string]string{
 					"Accept":       "With the status 415: the types that a body may have.",
 					"Accept-Patch": "With the status 415: the types that the body of a PATCH may have.",
@@ -69,13 +70,12 @@ func (t *Table) describe() ([]byte, error) {
 }
 
 // describer makes the descriptions of types, each once.
-type describer struct {
-	schemas object
-	names   map[reflect.Type]string // of the types in schemas
-}
+type describer struct{ *derive.GoTypes }
 
 func newDescriber() *describer {
-	return &describer{schemas: object{"Problem": problemSchema()}, names: map[reflect.Type]string{}}
+	d := &describer{derive.NewGoTypes("#/components/schemas/")}
+	d.Schemas["Problem"] = problemSchema()
+	return d
 }
 
 func (d *describer) operation(r *Route) (object, error) {
@@ -88,7 +88,7 @@ func (d *describer) operation(r *Route) (object, error) {
 		op["parameters"] = params
 	}
 	if r.Body != nil {
-		s, err := d.schema(r.Body)
+		s, err := d.Schema(r.Body)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +133,7 @@ func (d *describer) good(r *Route, status int, answer any, types []string) (obje
 	good := object{"description": "The answer."}
 	switch {
 	case answer != nil:
-		s, err := d.schema(answer)
+		s, err := d.Schema(answer)
 		if err != nil {
 			return nil, err
 		}
@@ -233,8 +233,6 @@ func orJSON(types []string) []string {
 }
 
 func content(kind string, schema object) object { return object{kind: object{"schema": schema}} }
-
-func refTo(name string) object { return object{"$ref": "#/components/schemas/" + name} }
 
 // without takes out the empty members.
 func without(o object) object {

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -16,12 +19,13 @@ type Choice struct {
 	// Word is one of words at every time; the first is the default.
 	Word  string
 	words []string
+	docs  []reflect.Type // see Forms
 }
 
 // Choose adds a flag that takes one of some words, the first of them by default.
 func Choose(cmd *cobra.Command, c *Choice, name, short, usage string, words ...string) {
 	// The default is set here, so that a verb reads it also where no flag was parsed, as in a test.
-	*c = Choice{words[0], words}
+	*c = Choice{Word: words[0], words: words}
 	cmd.Flags().VarP(c, name, short, usage+": "+OrList(words))
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -43,12 +47,56 @@ func (c *Choice) Set(word string) error {
 }
 
 // Forms adds -o to a verb that shows something: the forms of its own, the first of them by default, and those of every document.
-func Forms(cmd *cobra.Command, c *Choice, usage string, own ...string) {
+// The document is a value of its Go type, or OneOf several; docs/reference/documents.json has its schema. It is nil where what it holds is the user's
+// own, such as a value of a graph.
+func Forms(cmd *cobra.Command, c *Choice, usage string, doc any, own ...string) {
 	Choose(cmd, c, "output", "o", usage, append(own, "json", "yaml")...)
+	switch doc := doc.(type) {
+	case nil:
+	case OneOf:
+		for _, d := range doc {
+			c.docs = append(c.docs, reflect.TypeOf(d))
+		}
+	default:
+		c.docs = []reflect.Type{reflect.TypeOf(doc)}
+	}
 }
 
-// Document reports whether a form is one for programs; see WriteDocument.
+// OneOf are the documents of a verb that has several.
+type OneOf []any
+
+// Documents returns the types of the documents that a verb writes; nil for any.
+func (c *Choice) Documents() []reflect.Type { return c.docs }
+
+// Document reports whether a form is one for programs; see Write.
 func (c *Choice) Document() bool { return c.Word == "json" || c.Word == "yaml" }
+
+// Write writes a document in the form that was chosen. A document that Forms was not told of is an error, since its schema would lie.
+func (c *Choice) Write(w io.Writer, doc any) error {
+	if err := c.declared(doc); err != nil {
+		return err
+	}
+	return render.WriteDocument(w, c.Word, doc)
+}
+
+// WriteItem writes one of several documents that come one after the other, as Write does one.
+func (c *Choice) WriteItem(w io.Writer, doc any) error {
+	if err := c.declared(doc); err != nil {
+		return err
+	}
+	return render.WriteItem(w, c.Word, doc)
+}
+
+func (c *Choice) declared(doc any) error {
+	t := reflect.TypeOf(doc)
+	if t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if c.docs == nil || slices.Contains(c.docs, t) {
+		return nil
+	}
+	return fmt.Errorf("this verb writes a document of the type %s, which it has not declared: that is a defect of mgmt", t)
+}
 
 // OrList joins words as a sentence does.
 func OrList(words []string) string {

@@ -58,8 +58,8 @@ func versionOf(info *debug.BuildInfo, number string) string {
 	return version.String()
 }
 
-// versionJSON is the version in JSON.
-type versionJSON struct {
+// VersionJSON is the version in JSON.
+type VersionJSON struct {
 	Version string `json:"version"`
 	Go      string `json:"go"`
 	OS      string `json:"os"`
@@ -67,14 +67,14 @@ type versionJSON struct {
 }
 
 // CurrentVersion describes this program.
-func CurrentVersion() versionJSON {
-	return versionJSON{Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
+func CurrentVersion() VersionJSON {
+	return VersionJSON{Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH}
 }
 
 // String is what the verb and the flag of the same name write behind the name of the
 // program. The flag's line is the library's own, as any template of it would link
 // text/template: that asks for methods by name, so every exported one would be kept,
 // two and a half megabytes of them.
-func (v versionJSON) String() string {
+func (v VersionJSON) String() string {
 	return fmt.Sprintf("%s %s %s/%s", v.Version, v.Go, v.OS, v.Arch)
 }

@@ -36,10 +36,10 @@ type Daemon struct {
 	Output cli.Choice
 }
 
-// Flags adds the flags of a verb that asks a daemon.
-func (d *Daemon) Flags(cmd *cobra.Command) {
+// Flags adds the flags of a verb that asks a daemon, and writes this document; see cli.Forms.
+func (d *Daemon) Flags(cmd *cobra.Command, doc any) {
 	d.Reach(cmd)
-	cli.Forms(cmd, &d.Output, "how to write it", "text")
+	cli.Forms(cmd, &d.Output, "how to write it", doc, "text")
 }
 
 // Reach adds the flags that say where the daemon is.

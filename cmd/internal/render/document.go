@@ -75,8 +75,8 @@ func encodeJSON(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// planDoc is a plan in JSON.
-type planDoc struct {
+// PlanDoc is a plan in JSON.
+type PlanDoc struct {
 	Graph   string  `json:"graph"`
 	Summary summary `json:"summary"`
 	// These are not shown, since --select has not chosen them.
@@ -103,8 +103,8 @@ type stepJSON struct {
 
 // PlanJSON is a plan as JSON. Its keys are a promise: scripts read them.
 // others may be nil.
-func PlanJSON(p, others *mgmt.Preview) planDoc {
-	doc := planDoc{Graph: p.Graph, Summary: SummaryOf(p), Resources: make([]stepJSON, len(p.Steps)), Leaving: p.Leaving, Asking: p.Asking}
+func PlanJSON(p, others *mgmt.Preview) PlanDoc {
+	doc := PlanDoc{Graph: p.Graph, Summary: SummaryOf(p), Resources: make([]stepJSON, len(p.Steps)), Leaving: p.Leaving, Asking: p.Asking}
 	if others != nil {
 		doc.Others = new(SummaryOf(others))
 	}

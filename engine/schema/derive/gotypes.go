@@ -1,4 +1,4 @@
-package httpd
+package derive
 
 import (
 	"encoding"
@@ -12,22 +12,40 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/schema/derive"
 )
 
-// schema describes a *schema.Type, or the Go type of a value. Structs that have a name
-// become components, so that a type may hold itself.
-func (d *describer) schema(of any) (object, error) {
+// GoTypes makes JSON Schema of Go types, as encoding/json writes them. One goroutine uses it.
+type GoTypes struct {
+	// Schemas are those of the structs that have a name, by it: a type may hold itself, and stands there once.
+	Schemas map[string]any
+	refs    string
+	names   map[reflect.Type]string // of the types in Schemas
+}
+
+// NewGoTypes returns a GoTypes that has seen no type. A reference to one of its Schemas is the text refs and the name.
+func NewGoTypes(refs string) *GoTypes {
+	return &GoTypes{Schemas: object{}, refs: refs, names: map[reflect.Type]string{}}
+}
+
+// object is a JSON object. Its members are written in the order of their names, so that the same types give the same bytes.
+type object = map[string]any
+
+// Schema describes a *schema.Type, or the Go type of a value. It is an error where JSON has no form for it, or where two types of one
+// package name have the same name.
+func (g *GoTypes) Schema(of any) (map[string]any, error) {
 	if t, ok := of.(*schema.Type); ok {
 		return fromType(t)
 	}
-	return d.goType(reflect.TypeOf(of))
+	return g.goType(reflect.TypeOf(of))
 }
+
+// Ref is a reference to one of the Schemas.
+func (g *GoTypes) Ref(name string) map[string]any { return object{"$ref": g.refs + name} }
 
 // fromType describes a type of the graph, without the name of its dialect: OpenAPI 3.1
 // has the same one.
 func fromType(t *schema.Type) (object, error) {
-	text, err := derive.JSONSchema(t)
+	text, err := JSONSchema(t)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +65,7 @@ var (
 	jsonType = reflect.TypeFor[json.Marshaler]()
 )
 
-func (d *describer) goType(t reflect.Type) (object, error) {
+func (g *GoTypes) goType(t reflect.Type) (object, error) {
 	switch {
 	case t == timeType:
 		return object{"type": "string", "format": "date-time"}, nil
@@ -60,7 +78,7 @@ func (d *describer) goType(t reflect.Type) (object, error) {
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return d.goType(t.Elem())
+		return g.goType(t.Elem())
 	case reflect.String:
 		return object{"type": "string"}, nil
 	case reflect.Bool:
@@ -75,37 +93,37 @@ func (d *describer) goType(t reflect.Type) (object, error) {
 		if t.Elem().Kind() == reflect.Uint8 {
 			return object{"type": "string", "contentEncoding": "base64"}, nil
 		}
-		items, err := d.goType(t.Elem())
+		items, err := g.goType(t.Elem())
 		return object{"type": "array", "items": items}, err
 	case reflect.Map:
-		values, err := d.goType(t.Elem())
+		values, err := g.goType(t.Elem())
 		return object{"type": "object", "additionalProperties": values}, err
 	case reflect.Struct:
-		return d.structure(t)
+		return g.structure(t)
 	default:
 		return nil, fmt.Errorf("the type %s has no form in JSON", t)
 	}
 }
 
-func (d *describer) structure(t reflect.Type) (object, error) {
-	if name, ok := d.names[t]; ok {
-		return refTo(name), nil
+func (g *GoTypes) structure(t reflect.Type) (object, error) {
+	if name, ok := g.names[t]; ok {
+		return g.Ref(name), nil
 	}
 	s := object{"type": "object"}
 	if t.Name() != "" {
-		if err := d.enter(t, s); err != nil { // before its fields, which may have this type, too
+		if err := g.enter(t, s); err != nil { // before its fields, which may have this type, too
 			return nil, err
 		}
 	}
 	props, required := object{}, []string{}
-	for f := range jsonFields(t) {
-		p, err := d.goType(f.of)
+	for f := range JSONFields(t) {
+		p, err := g.goType(f.Of)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.name, err)
+			return nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
-		props[f.name] = p
-		if !f.optional {
-			required = append(required, f.name)
+		props[f.Name] = p
+		if !f.Optional {
+			required = append(required, f.Name)
 		}
 	}
 	s["properties"] = props
@@ -115,35 +133,35 @@ func (d *describer) structure(t reflect.Type) (object, error) {
 	if t.Name() == "" {
 		return s, nil
 	}
-	return refTo(d.names[t]), nil
+	return g.Ref(g.names[t]), nil
 }
 
 // enter makes a type a component. Packages may have types of one name: the later one has the name of its package in front.
-func (d *describer) enter(t reflect.Type, s object) error {
+func (g *GoTypes) enter(t reflect.Type, s object) error {
 	name := t.Name()
-	if d.schemas[name] != nil {
+	if g.Schemas[name] != nil {
 		name = path.Base(t.PkgPath()) + "." + name
 	}
-	if d.schemas[name] != nil {
+	if g.Schemas[name] != nil {
 		return fmt.Errorf("another type has the name %s, too", name)
 	}
-	d.schemas[name], d.names[t] = s, name
+	g.Schemas[name], g.names[t] = s, name
 	return nil
 }
 
-// jsonField is a field of a struct, as encoding/json sees it.
-type jsonField struct {
-	name     string
-	of       reflect.Type
-	optional bool
+// A JSONField is a field of a struct, as encoding/json sees it.
+type JSONField struct {
+	Name     string
+	Of       reflect.Type
+	Optional bool // it is left out where it is empty
 }
 
-// jsonFields yields the fields of a struct, those of embedded structs among them.
-func jsonFields(t reflect.Type) iter.Seq[jsonField] {
-	return func(yield func(jsonField) bool) { eachField(t, yield) }
+// JSONFields yields the fields of a struct, those of embedded structs among them.
+func JSONFields(t reflect.Type) iter.Seq[JSONField] {
+	return func(yield func(JSONField) bool) { eachField(t, yield) }
 }
 
-func eachField(t reflect.Type, yield func(jsonField) bool) bool {
+func eachField(t reflect.Type, yield func(JSONField) bool) bool {
 	for f := range t.Fields() {
 		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
 		switch {
@@ -158,7 +176,7 @@ func eachField(t reflect.Type, yield func(jsonField) bool) bool {
 			name = f.Name
 		}
 		optional := slices.ContainsFunc(strings.Split(rest, ","), func(o string) bool { return o == "omitempty" || o == "omitzero" })
-		if !yield(jsonField{name, f.Type, optional}) {
+		if !yield(JSONField{name, f.Type, optional}) {
 			return false
 		}
 	}
