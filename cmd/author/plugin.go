@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
+	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/plugin/plugintest"
