@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -47,7 +48,12 @@ func pushing(tb testing.TB, batch int) (push func()) {
 // TestFindingM1Allocations: a push of one resource, with its run, makes few things, and one of many fewer of them for each.
 func TestFindingM1Allocations(t *testing.T) {
 	for batch, most := range map[int]float64{1: 220, 50: 50 * 34} {
-		if n := testing.AllocsPerRun(200, pushing(t, batch)); n > most {
+		// The count is that of the process, so what else it does can only add: the least of some is the push.
+		push, n := pushing(t, batch), math.Inf(1)
+		for range 5 {
+			n = min(n, testing.AllocsPerRun(40, push))
+		}
+		if n > most {
 			t.Errorf("%v allocations for a push of %d, want at most %v", n, batch, most)
 		}
 	}
