@@ -28,11 +28,15 @@ import (
 // Each verb has one of its own, made with the verb.
 type apiFlags struct {
 	// The daemon of this machine is asked by default, over its socket.
-	remote.Daemon
+	daemon remote.Daemon
 	// In its place, store names another daemon (--server) or a store in etcd (--world).
 	store remote.Direct
 	app   *cli.App
+	out   printer
 }
+
+// newFlags returns the flags of one verb.
+func newFlags(a *cli.App) *apiFlags { return &apiFlags{app: a, out: printer{app: a}} }
 
 // client asks the daemon, with --server that of another machine, and with --world the store itself.
 // It connects to nothing yet. So a fault of the flags is the error of the first request, and passes
@@ -48,14 +52,14 @@ func (f *apiFlags) client() *api.Client {
 	if f.store.Given() {
 		return &api.Client{HTTP: f.store.Transport(f.app)}
 	}
-	return &api.Client{HTTP: f.Daemon.Client().Transport()}
+	return &api.Client{HTTP: f.daemon.Client().Transport()}
 }
 
 // flags adds where the daemon is, and how to write the answer.
 func (f *apiFlags) flags(cmd *cobra.Command) {
-	f.Reach(cmd)
+	f.daemon.Reach(cmd)
 	f.store.ObjectFlags(cmd)
-	cli.Forms(cmd, &f.Output, "how to write it", nil, "table")
+	cli.Forms(cmd, &f.out.form, "how to write it", nil, "table")
 }
 
 // New makes the verb api with its own verbs.
@@ -99,14 +103,14 @@ func (f *apiFlags) verb(cmd *cobra.Command, run func(ctx context.Context, args [
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := run(cmd.Context(), args)
-		return f.told(errors.Join(err, f.store.Close()))
+		return told(errors.Join(err, f.store.Close()))
 	}
 	return cmd
 }
 
 // told returns an error with all that the server has found.
 // The place in a body that this program has made says nothing to its user, so the fields alone are named.
-func (f *apiFlags) told(err error) error {
+func told(err error) error {
 	// A problem with one finding, or with none, says all in its own text.
 	p, ok := errors.AsType[*httpd.Problem](err)
 	if !ok || len(p.Errors) < 2 {
@@ -167,7 +171,7 @@ func (f *apiFlags) complete(cmd *cobra.Command, args []string, word string) ([]s
 
 // newAPIKinds makes the verb that lists the tables. It opens no store.
 func newAPIKinds(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	return f.verb(&cobra.Command{
 		Use: "kinds", Short: "List the tables", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 	}, func(ctx context.Context, _ []string) error {
@@ -175,8 +179,8 @@ func newAPIKinds(a *cli.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if f.Output.Word != "table" {
-			return f.write(tables)
+		if f.out.form.Word != "table" {
+			return f.out.write(tables)
 		}
 		t := render.Table{{"TABLE", "INDEXES", "DOC"}}
 		for _, table := range tables {
@@ -194,7 +198,7 @@ func newAPIKinds(a *cli.App) *cobra.Command {
 // conditions go to the daemon as text, which reads them by the types of the fields.
 // Without --limit there is no bound: the daemon writes a list page by page, and so does the verb.
 func newAPIList(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	var index string
 	var topics []string
 	var first bool
@@ -226,7 +230,7 @@ address.port. With --index the fields are those of the index.`,
 				query.Set(key, map[string]string{"index": index, "first": "true", "limit": strconv.Itoa(limit), "topic": strings.Join(topics, ",")}[key])
 			}
 		}
-		return f.list(f.client().List(ctx, args[0], query))
+		return f.out.list(f.client().List(ctx, args[0], query))
 	})
 	fl := cmd.Flags()
 	fl.StringVar(&index, "index", "", "look in the index of this `name`")
@@ -240,7 +244,7 @@ address.port. With --index the fields are those of the index.`,
 // newAPIGet makes the verb that shows one object: the object itself, the objects that it refers to, or its state on the
 // hosts. It ends with 1 where there is no such object.
 func newAPIGet(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	var deep, status bool
 	cmd := &cobra.Command{
 		Use: "get TABLE ID", Short: "Show an object", Args: cli.Exactly("table", "id"),
@@ -259,11 +263,11 @@ func newAPIGet(a *cli.App) *cobra.Command {
 			return err
 		}
 		// An empty table would look like a fault. In JSON and YAML an empty object says it well.
-		if status && len(o) == 0 && f.Output.Word == "table" {
+		if status && len(o) == 0 && f.out.form.Word == "table" {
 			fmt.Fprintf(a.Err, "%s: note: no host has told of it yet; the hosts of its topic do so when they have taken it over\n", a.Program())
 			return nil
 		}
-		return f.object(o)
+		return f.out.object(o)
 	})
 	cmd.Flags().BoolVar(&deep, "deep", false, "show the objects that it refers to, too")
 	cmd.Flags().BoolVar(&status, "status", false, "show how it stands on each host")
@@ -274,7 +278,7 @@ func newAPIGet(a *cli.App) *cobra.Command {
 // newAPICreate makes the verb that creates an object. It never writes over one: that is an error which says how to go on.
 // The answer is the object as it was stored, with its defaults and its version.
 func newAPICreate(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "create TABLE ID [FIELD=VALUE...]", Short: "Create an object", Args: cli.Needs("table", "id"),
@@ -294,7 +298,7 @@ func newAPICreate(a *cli.App) *cobra.Command {
 // newAPIUpdate makes the verb that merges fields into an object. Without a condition the change takes effect, be there another
 // writer or not; with one it is refused where the object has changed since.
 func newAPIUpdate(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	var dry bool
 	var version, revision int64
 	cmd := &cobra.Command{
@@ -330,7 +334,7 @@ it changes nothing where another writer has changed the object since.`,
 // newAPICall makes the verb that calls an operation. It asks for the table first, so that a wrong name is told with the
 // nearest, and arguments have the types that the model says.
 func newAPICall(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "call TABLE ID OPERATION [ARGUMENT=VALUE...]", Short: "Call an operation of an object", Args: cli.Needs("table", "id", "operation"),
@@ -351,7 +355,7 @@ remove, which two writers may use at once.`,
 			}
 			return fmt.Errorf("%s has no operation %q%s", table.Table, args[2], cli.Meant(args[2], names))
 		}
-		fields, err := f.fields(table.Operations[i].Args, args[3:])
+		fields, err := fields(f.app, table.Operations[i].Args, args[3:])
 		if err != nil {
 			return err
 		}
@@ -369,7 +373,7 @@ remove, which two writers may use at once.`,
 // newAPISchema makes the verb that tells what a table is, for people, or the whole description, for programs.
 // The types are those of the daemon, also where this program has other kinds or models.
 func newAPISchema(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	var openapi bool
 	cmd := &cobra.Command{
 		Use: "schema [TABLE]", Short: "Show the fields of the tables, or the description of the API", Args: cobra.MaximumNArgs(1),
@@ -383,8 +387,8 @@ func newAPISchema(a *cli.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if f.Output.Word != "table" {
-			return f.write(tables)
+		if f.out.form.Word != "table" {
+			return f.out.write(tables)
 		}
 		t := render.Table{{"FIELD", "TYPE", "DOC"}}
 		for _, table := range tables {
@@ -436,7 +440,7 @@ func (f *apiFlags) send(ctx context.Context, q api.Request) error {
 	if _, err := f.client().Ask(ctx, q, &o); err != nil {
 		return err
 	}
-	return f.object(o)
+	return f.out.object(o)
 }
 
 // table asks for one table.
@@ -461,7 +465,7 @@ func (f *apiFlags) body(ctx context.Context, name, id string, args []string) ([]
 	if err != nil {
 		return nil, err
 	}
-	fields, err := f.fields(table.Fields, args)
+	fields, err := fields(f.app, table.Fields, args)
 	if err != nil {
 		return nil, err
 	}
@@ -474,7 +478,7 @@ func (f *apiFlags) body(ctx context.Context, name, id string, args []string) ([]
 
 // fields reads arguments by the types of fields. All that is wrong is said at once; the daemon checks the values.
 // Nothing is sent before all of them can be read.
-func (f *apiFlags) fields(known []api.Field, args []string) (map[string]json.RawMessage, error) {
+func fields(a *cli.App, known []api.Field, args []string) (map[string]json.RawMessage, error) {
 	// A nil message is a field that could not be read: the loop goes on to find further faults.
 	out := map[string]json.RawMessage{}
 	var errs []error
@@ -496,7 +500,7 @@ func (f *apiFlags) fields(known []api.Field, args []string) (map[string]json.Raw
 			errs = append(errs, fmt.Errorf("there is no %q%s", key, cmp.Or(cli.Meant(key, names), "; write "+strings.Join(names, ", "))))
 			continue
 		}
-		value, err := f.field(known[i], form, rest)
+		value, err := field(a, known[i], form, rest)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", key, err))
 		}
@@ -508,7 +512,7 @@ func (f *apiFlags) fields(known []api.Field, args []string) (map[string]json.Raw
 // field reads one argument.
 // A secret never stands on the command line, where every user can see it. Text for a number that is none goes to the
 // daemon as text, which says what is wrong with it.
-func (f *apiFlags) field(k api.Field, form, rest string) (json.RawMessage, error) {
+func field(a *cli.App, k api.Field, form, rest string) (json.RawMessage, error) {
 	switch {
 	case k.Secret && form != cli.FormFile:
 		// The arguments of a process are in /proc/PID/cmdline, which all users can read; see proc(5).
@@ -519,7 +523,7 @@ func (f *apiFlags) field(k api.Field, form, rest string) (json.RawMessage, error
 		}
 		return json.RawMessage(rest), nil
 	case form == cli.FormFile:
-		data, err := cli.ReadSource(f.app, rest, gapi.Source{})
+		data, err := cli.ReadSource(a, rest, gapi.Source{})
 		if err != nil {
 			return nil, err
 		}

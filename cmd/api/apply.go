@@ -24,7 +24,7 @@ import (
 // one.
 // It may be repeated: objects that are as the file has them are not written, and count as the same.
 func newAPIApply(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	var dry bool
 	var file string
 	cmd := &cobra.Command{
@@ -99,7 +99,7 @@ func (f *apiFlags) apply(ctx context.Context, file string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	return f.applied(objects, done, dry)
+	return f.out.applied(objects, done, dry)
 }
 
 // sendObjects sends all objects at once, in one request.
@@ -169,9 +169,9 @@ func withHint(x httpd.Finding) string {
 // applied tells what has become of each object, in the order of the file.
 // Same means that nothing was written for the object.
 // The last line is for people; a program reads the results as JSON.
-func (f *apiFlags) applied(objects []*declaredObject, done *api.Done, dry bool) error {
-	if f.Output.Word != "table" {
-		return f.write(done)
+func (p *printer) applied(objects []*declaredObject, done *api.Done, dry bool) error {
+	if p.form.Word != "table" {
+		return p.write(done)
 	}
 	count := map[string]int{}
 	t := render.Table{{"OBJECT", "RESULT"}}
@@ -179,7 +179,7 @@ func (f *apiFlags) applied(objects []*declaredObject, done *api.Done, dry bool) 
 		t.Row(o.String(), done.Results[i])
 		count[done.Results[i]]++
 	}
-	if err := t.Write(f.app.Out); err != nil {
+	if err := t.Write(p.app.Out); err != nil {
 		return err
 	}
 	end := ""
@@ -189,6 +189,6 @@ func (f *apiFlags) applied(objects []*declaredObject, done *api.Done, dry bool) 
 	case done.Transactions > 1:
 		end = fmt.Sprintf("; the store took them in %d transactions", done.Transactions)
 	}
-	_, err := fmt.Fprintf(f.app.Out, "%d created, %d changed, %d the same%s\n", count["created"], count["changed"], count["same"], end)
+	_, err := fmt.Fprintf(p.app.Out, "%d created, %d changed, %d the same%s\n", count["created"], count["changed"], count["same"], end)
 	return err
 }

@@ -26,7 +26,7 @@ const (
 // newAPIDelete makes the verb that deletes an object. It writes nothing to standard output where that went well.
 // An object that is not there is an error of the daemon, which ends the verb with 1.
 func newAPIDelete(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	var dry, thing bool
 	cmd := &cobra.Command{
 		Use: "delete TABLE ID", Short: "Delete an object", Args: cli.Exactly("table", "id"),

@@ -9,7 +9,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/fleet"
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
-	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 )
@@ -20,8 +19,9 @@ import (
 // With --dry-run it counts and shows, and writes nothing.
 // Each daemon reads old records all the same: the verb only ends the work of doing so at each read.
 func newAPIMigrate(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
-	t := &fleet.Takeover{DeployFlags: fleet.DeployFlags{Signing: remote.Signing{App: a}}}
+	f := newFlags(a)
+	t := fleet.NewTakeover(a)
+	var dry bool
 	cmd := &cobra.Command{
 		Use: "migrate", Short: "Bring a store to the form of this mgmt", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Migrate rewrites each record that an older version has written, as the daemon
@@ -40,18 +40,14 @@ store before and after it. Records that another key of --trust has signed are
 signed again by yours: so an operator gets a new key before the old one goes.`,
 	}
 	f.verb(cmd, func(ctx context.Context, _ []string) error {
-		t.Daemon, t.Store.Place, t.Store.Access = f.Daemon, f.store.Place, f.store.Access
-		t.Trust = f.store.Trust
-		err := f.migrate(ctx, t.Dry)
+		err := f.migrate(ctx, dry)
 		if err == nil && f.store.Server == "" {
-			err = t.Closing(t.Run(ctx))
+			err = t.Run(ctx, f.daemon, &f.store, dry)
 		}
 		return err
 	})
-	dryFlag(cmd, &t.Dry)
-	t.SignFlag(cmd)
-	cmd.Flags().BoolVar(&t.Yes, "yes", false, "take over what is shown, without a question")
-	cmd.Flags().StringVar(&t.Id, "store-id", "", "the `id` of the store, where it was made anew and its hosts know one")
+	dryFlag(cmd, &dry)
+	t.Flags(cmd)
 	return cmd
 }
 
@@ -62,8 +58,8 @@ func (f *apiFlags) migrate(ctx context.Context, dry bool) error {
 	if _, err := f.client().Ask(ctx, q, &done); err != nil {
 		return err
 	}
-	if f.Output.Word != "table" {
-		return f.write(done)
+	if f.out.form.Word != "table" {
+		return f.out.write(done)
 	}
 	t := render.Table{{"TABLE", "MIGRATED", "NEWER", "BROKEN"}}
 	for _, m := range done {

@@ -8,41 +8,48 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
+// printer writes the answers of a daemon, in the form that was chosen.
+type printer struct {
+	app  *cli.App
+	form cli.Choice
+}
+
 // write writes a document in JSON or YAML.
 // Both have the digits of each number as they came.
 // The JSON is that of the API; YAML is the same value.
 // An error is that of standard output, as of a full disk or of a pipe whose reader has gone.
-func (f *apiFlags) write(v any) error {
-	if f.Output.Document() {
-		return f.Output.Write(f.app.Out, v)
+func (p *printer) write(v any) error {
+	if p.form.Document() {
+		return p.form.Write(p.app.Out, v)
 	}
-	return render.WriteJSONAsYAML(f.app.Out, v)
+	return render.WriteJSONAsYAML(p.app.Out, v)
 }
 
 // object writes one object.
 // A table has its fields in the order of their names; long values are cut there, and whole in JSON and YAML.
-func (f *apiFlags) object(o api.Object) error {
-	if f.Output.Word != "table" {
-		return f.write(o)
+func (p *printer) object(o api.Object) error {
+	if p.form.Word != "table" {
+		return p.write(o)
 	}
 	t := render.Table{{"FIELD", "VALUE"}}
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		t.Row(key, shortValue(o[key]))
 	}
-	return t.Write(f.app.Out)
+	return t.Write(p.app.Out)
 }
 
 // list writes objects. As JSON they are written as they come.
 // A list that ends with an error has no closing bracket, so no program takes it for whole.
-func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
-	switch f.Output.Word {
+func (p *printer) list(objects iter.Seq2[api.Object, error]) error {
+	switch p.form.Word {
 	case "json":
-		return f.listJSON(objects)
+		return p.listJSON(objects)
 	case "yaml":
 		all := []api.Object{}
 		size := 0
@@ -56,7 +63,7 @@ func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
 			all = append(all, o)
 		}
 		// YAML is written whole: the writer needs the list, and an empty list is written as [].
-		return f.write(all)
+		return p.write(all)
 	}
 	t := render.Table{{"ID", "TOPIC", "VERSION", "FIELDS"}}
 	size := 0
@@ -69,7 +76,7 @@ func (f *apiFlags) list(objects iter.Seq2[api.Object, error]) error {
 		}
 		t.Row(shortValue(o["id"]), shortValue(o["topic"]), shortValue(o["version"]), shortFields(o))
 	}
-	return t.Write(f.app.Out)
+	return t.Write(p.app.Out)
 }
 
 // held counts an object of a list that is written as a whole, and says when that is too long.
@@ -83,7 +90,7 @@ func held(size *int, o api.Object) error {
 
 // listJSON writes one object on each line, inside of one JSON list.
 // Each object goes out as it comes, so a list of any length needs the memory of one object.
-func (f *apiFlags) listJSON(objects iter.Seq2[api.Object, error]) error {
+func (p *printer) listJSON(objects iter.Seq2[api.Object, error]) error {
 	before := "["
 	for o, err := range objects {
 		if err != nil {
@@ -93,7 +100,7 @@ func (f *apiFlags) listJSON(objects iter.Seq2[api.Object, error]) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(f.app.Out, "%s%s", before, render.EscapeJSON(string(text))); err != nil {
+		if _, err := fmt.Fprintf(p.app.Out, "%s%s", before, render.EscapeJSON(string(text))); err != nil {
 			return err
 		}
 		before = ",\n"
@@ -104,7 +111,7 @@ func (f *apiFlags) listJSON(objects iter.Seq2[api.Object, error]) error {
 	} else {
 		before = "]"
 	}
-	_, err := fmt.Fprintln(f.app.Out, before)
+	_, err := fmt.Fprintln(p.app.Out, before)
 	return err
 }
 

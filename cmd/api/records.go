@@ -20,7 +20,7 @@ import (
 // newAPIWatch makes the verb that follows changes. It outlives the daemon: it waits for the next
 // one, and goes on where it was. Revisions are those of the store.
 func newAPIWatch(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	var since int64
 	var topics []string
 	cmd := &cobra.Command{
@@ -68,7 +68,7 @@ func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
 	// The client yields the changes of one revision together, so a reconnection shows none twice.
 	for c, err := range f.client().Watch(ctx, query, engine.SystemClock{}, tell) {
 		if err == nil {
-			err = f.change(c)
+			err = f.out.change(c)
 		}
 		if err != nil {
 			return err
@@ -81,15 +81,15 @@ func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
 // A bookmark is for programs alone.
 // JSON has one change on each line. The columns of the text are the revision, the action, and the
 // object.
-func (f *apiFlags) change(c api.Change) error {
+func (p *printer) change(c api.Change) error {
 	switch {
-	case f.Output.Word == "json":
-		return render.WriteJSONLine(f.app.Out, c)
-	case f.Output.Word == "yaml":
-		if _, err := fmt.Fprintln(f.app.Out, "---"); err != nil {
+	case p.form.Word == "json":
+		return render.WriteJSONLine(p.app.Out, c)
+	case p.form.Word == "yaml":
+		if _, err := fmt.Fprintln(p.app.Out, "---"); err != nil {
 			return err
 		}
-		return f.write(c)
+		return p.write(c)
 	// It has a revision and no object: a program stores it to go on from there.
 	case c.Action == "bookmark":
 		return nil
@@ -106,7 +106,7 @@ func (f *apiFlags) change(c api.Change) error {
 	if c.Table != "" {
 		name = c.Table + "[" + c.ID + "]"
 	}
-	_, err := fmt.Fprintf(f.app.Out, "%-8d %-7s %s\n", c.Revision, c.Action, render.Visible(strings.TrimSpace(name+" "+render.OneLine(text))))
+	_, err := fmt.Fprintf(p.app.Out, "%-8d %-7s %s\n", c.Revision, c.Action, render.Visible(strings.TrimSpace(name+" "+render.OneLine(text))))
 	return err
 }
 
@@ -115,7 +115,7 @@ func (f *apiFlags) change(c api.Change) error {
 // The dump is of one revision, so no reference in it leads to an object that came later.
 // It asks the daemon of this machine alone: it has neither --world nor --server.
 func newAPIDump(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	cmd := &cobra.Command{
 		Use: "dump", Short: "Write all objects, as apply takes them", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Dump writes all objects of all tables as they are at one revision of the store,
@@ -125,10 +125,10 @@ tells records that this program cannot read, writes all others, and ends with 1
 then. Only those who may change objects may dump them.`,
 		Example: "  mgmt api dump > objects.yaml\n  mgmt api apply -f objects.yaml",
 	}
-	f.Reach(cmd)
+	f.daemon.Reach(cmd)
 	// The flags are made here and not by verb, whose default is a table.
-	cli.Choose(cmd, &f.Output, "output", "o", "how to write it", "yaml", "json", "table")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.told(f.dump(cmd.Context())) }
+	cli.Choose(cmd, &f.out.form, "output", "o", "how to write it", "yaml", "json", "table")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return told(f.dump(cmd.Context())) }
 	return cmd
 }
 
@@ -148,7 +148,7 @@ func (f *apiFlags) dump(ctx context.Context) error {
 			// A record that cannot be read must not keep the others from being saved.
 			bad = append(bad, errors.New(line.Error))
 		default:
-			err = f.dumped(line)
+			err = f.out.dumped(line)
 		}
 		if err != nil {
 			return err
@@ -163,13 +163,13 @@ func (f *apiFlags) dump(ctx context.Context) error {
 
 // dumped writes one object as a document of its own. The fields stand next to the table, unless a field has that name.
 // The document is the same in YAML and JSON, and apply reads both.
-func (f *apiFlags) dumped(line api.Dumped) error {
+func (p *printer) dumped(line api.Dumped) error {
 	var o api.Object
 	if err := render.Unmarshal(line.Object, &o); err != nil {
 		return err
 	}
-	if f.Output.Word == "table" {
-		_, err := fmt.Fprintf(f.app.Out, "%s[%s] %s\n", line.Table, render.Visible(fmt.Sprint(o["id"])), render.Visible(shortFields(o)))
+	if p.form.Word == "table" {
+		_, err := fmt.Fprintf(p.app.Out, "%s[%s] %s\n", line.Table, render.Visible(fmt.Sprint(o["id"])), render.Visible(shortFields(o)))
 		return err
 	}
 	// The word table is that of the form. A field of the same name moves one level down, as objectOf
@@ -178,20 +178,20 @@ func (f *apiFlags) dumped(line api.Dumped) error {
 		o = api.Object{"object": o}
 	}
 	o["table"] = line.Table
-	if f.Output.Word == "json" {
-		return render.WriteJSONLine(f.app.Out, o)
+	if p.form.Word == "json" {
+		return render.WriteJSONLine(p.app.Out, o)
 	}
-	if _, err := fmt.Fprintln(f.app.Out, "---"); err != nil {
+	if _, err := fmt.Fprintln(p.app.Out, "---"); err != nil {
 		return err
 	}
-	return f.write(o)
+	return p.write(o)
 }
 
 // newAPICheck makes the verb that looks for records that cannot be read, and for references to
 // nothing. It ends with 1 where it finds one. It only reads.
 // The exit code serves a monitor: no output need be read.
 func newAPICheck(a *cli.App) *cobra.Command {
-	f := &apiFlags{app: a}
+	f := newFlags(a)
 	cmd := &cobra.Command{
 		Use: "check", Short: "Read every record, and tell the faults", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Check reads every record of the store. It tells unreadable records (bad_record,
@@ -204,7 +204,7 @@ It ends with 0 where all is right, and else with 1.`,
 		if _, err := f.client().Ask(ctx, api.Request{Method: http.MethodGet, Path: "/v1/api:check"}, &done); err != nil {
 			return err
 		}
-		err := f.checked(done)
+		err := f.out.checked(done)
 		faults := 0
 		for _, c := range done {
 			faults += len(c.Faults)
@@ -220,9 +220,9 @@ It ends with 0 where all is right, and else with 1.`,
 // checked writes the outcome of check, table by table.
 // Each fault is a row of its own, so a script can count them.
 // A table without records has no line.
-func (f *apiFlags) checked(done []api.Checked) error {
-	if f.Output.Word != "table" {
-		return f.write(done)
+func (p *printer) checked(done []api.Checked) error {
+	if p.form.Word != "table" {
+		return p.write(done)
 	}
 	t := render.Table{{"TABLE", "READABLE", "FAULT", "OBJECT", "DETAIL"}}
 	for _, c := range done {
@@ -231,5 +231,5 @@ func (f *apiFlags) checked(done []api.Checked) error {
 			t.Row(c.Table, "", x.Code, x.ID, x.Detail)
 		}
 	}
-	return t.Write(f.app.Out)
+	return t.Write(p.app.Out)
 }

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -35,7 +34,10 @@ import (
 // Law: a file of a deploy is decrypted only after its signature was checked. A user of the store could else put a copy of a cipher text
 // into a file with a recipient of their own. The operator would then decrypt it for them.
 type admitFlags struct {
-	DeployFlags
+	app      *cli.App
+	store    sharedStore
+	signer   *signer
+	leader   leader
 	identity string
 	// unseal decrypts one text by the identity. A text that is not encrypted comes back as it is.
 	unseal func(string) (string, error)
@@ -46,7 +48,8 @@ type admitFlags struct {
 // newHostsAdmit makes the verb that gives the secrets of a store to new hosts.
 // The daemons cannot do that: a host may not write objects, and no host has the key that signs deploys.
 func newHostsAdmit(a *cli.App) *cobra.Command {
-	f := &admitFlags{DeployFlags: DeployFlags{Signing: remote.Signing{App: a}, failed: 1, patience: cli.Seconds(10 * time.Minute)}}
+	f := &admitFlags{app: a, store: sharedStore{app: a}, leader: newLeader(a)}
+	f.signer = f.leader.signer
 	cmd := &cobra.Command{
 		Use: "admit NAME...", Short: "Give new hosts the secrets that are encrypted to older ones", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Admit signs the key of the hosts NAME into their records, so that secrets are encrypted to them, and to
@@ -63,18 +66,18 @@ older host of the topic, which is age.key in the state folder of that host. Secr
 as they are, and admit names them. It may be repeated. Start mgmt on a new host once before: it then tells the store its key.`,
 		Example: `  mgmt hosts admit web3 --identity /var/lib/mgmt/age.key --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.Closing(f.admit(cmd.Context(), args))
+			return f.store.closing(f.admit(cmd.Context(), args))
 		},
 	}
-	f.Store.Flags(cmd)
-	f.Store.ModelsFlag(cmd)
+	f.store.direct.Flags(cmd)
+	f.store.direct.ModelsFlag(cmd)
 	// Only the operator's own access to the store may read and write all objects.
 	_ = cmd.MarkFlagRequired("world")
 	cli.GuardFlag(a, cmd)
 	cli.Bind(cmd, "identity", (*cli.Place)(&f.identity))
-	cmd.Flags().BoolVar(&f.Dry, "dry-run", false, "say what would be encrypted again, and write nothing")
+	cmd.Flags().BoolVar(&f.signer.dry, "dry-run", false, "say what would be encrypted again, and write nothing")
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "take the keys that the hosts have told, without a question")
-	f.signFlags(cmd, "a")
+	f.leader.flags(cmd)
 	return cmd
 }
 
@@ -89,15 +92,15 @@ func (f *admitFlags) admit(ctx context.Context, names []string) error {
 		}
 		return clear, err
 	}
-	w, err := f.world(ctx)
+	w, err := f.store.world(ctx)
 	if err != nil {
 		return err
 	}
-	key, trusted, err := f.Keys()
+	key, trusted, err := f.signer.signing.Keys()
 	if err != nil {
 		return err
 	}
-	f.trusted = trusted
+	f.signer.trusted = trusted
 	fleet, err := f.sign(ctx, w, key, names)
 	if err != nil {
 		return remote.Explained(err)
@@ -112,7 +115,7 @@ func (f *admitFlags) admit(ctx context.Context, names []string) error {
 	if err := f.objects(ctx, w, topics); err != nil {
 		return remote.Explained(err)
 	}
-	if err := f.deploys(ctx, deploy.Store{World: w}, fleet, names); err != nil {
+	if err := f.deploys(ctx, w, fleet, names); err != nil {
 		return remote.Explained(err)
 	}
 	if len(f.faults) == 0 {
@@ -124,7 +127,7 @@ func (f *admitFlags) admit(ctx context.Context, names []string) error {
 // sign writes the keys of the hosts into their records, after the operator has seen each new one. It returns the records as they are then, and in a dry
 // run as they would be.
 func (f *admitFlags) sign(ctx context.Context, w engine.World, key deploy.Key, names []string) (*deploy.Fleet, error) {
-	fleet, err := f.Fleet(ctx, w, f.trusted)
+	fleet, err := f.signer.signing.Fleet(ctx, w, f.signer.trusted)
 	if err != nil {
 		return nil, err
 	}
@@ -159,14 +162,14 @@ func (f *admitFlags) sign(ctx context.Context, w engine.World, key deploy.Key, n
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	if f.Dry {
+	if f.signer.dry {
 		for _, h := range changed {
 			fleet.Hosts[h.Host] = h
 		}
 		return fleet, nil
 	}
 	if len(changed) > 0 {
-		if err := f.confirm(f.yes, "Are these the keys of these hosts?"); err != nil {
+		if err := confirm(f.app, f.yes, "Are these the keys of these hosts?"); err != nil {
 			return nil, err
 		}
 	}
@@ -185,25 +188,25 @@ func (f *admitFlags) show(h deploy.HostRecord, c claim) {
 		switch {
 		case r.was == r.now:
 		case r.now == "":
-			fmt.Fprintf(f.App.Err, "%s: %s are no longer encrypted to a key of their own, %s\n", render.Cell(h.Host), r.what, render.Cell(r.was))
+			fmt.Fprintf(f.app.Err, "%s: %s are no longer encrypted to a key of their own, %s\n", render.Cell(h.Host), r.what, render.Cell(r.was))
 		case r.was == "":
-			fmt.Fprintf(f.App.Err, "%s: %s are to be encrypted to %s\n", render.Cell(h.Host), r.what, render.Cell(r.now))
+			fmt.Fprintf(f.app.Err, "%s: %s are to be encrypted to %s\n", render.Cell(h.Host), r.what, render.Cell(r.now))
 		default:
-			fmt.Fprintf(f.App.Err, "%s: %s are to be encrypted to %s, and no longer to %s\n", render.Cell(h.Host), r.what, render.Cell(r.now), render.Cell(r.was))
+			fmt.Fprintf(f.app.Err, "%s: %s are to be encrypted to %s, and no longer to %s\n", render.Cell(h.Host), r.what, render.Cell(r.now), render.Cell(r.was))
 		}
 	}
 }
 
 // confirm asks the operator on a terminal. Elsewhere only the flag --yes answers.
-func (f *DeployFlags) confirm(yes bool, question string) error {
+func confirm(a *cli.App, yes bool, question string) error {
 	if yes {
 		return nil
 	}
-	if in, ok := f.App.In.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
+	if in, ok := a.In.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
 		return errors.New("nothing is changed: there is no terminal to ask on; compare what is shown, and repeat it with --yes")
 	}
-	fmt.Fprintf(f.App.Err, "%s Type yes: ", question)
-	answer, err := bufio.NewReader(io.LimitReader(f.App.In, 100)).ReadString('\n')
+	fmt.Fprintf(a.Err, "%s Type yes: ", question)
+	answer, err := bufio.NewReader(io.LimitReader(a.In, 100)).ReadString('\n')
 	if strings.TrimSpace(answer) != "yes" {
 		return errors.Join(errors.New("nothing is changed: the answer is not yes"), err)
 	}
@@ -252,11 +255,11 @@ func claimsOf(ctx context.Context, w engine.World) (map[string]claim, error) {
 // objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own.
 // An interrupted call has done a part, and the next call does the rest.
 func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []string) error {
-	if err := f.App.LoadModels(f.Store.Models).Err(); err != nil {
+	if err := f.app.LoadModels(f.store.direct.Models).Err(); err != nil {
 		return err
 	}
-	nb := daemon.Objects(w, f.App.Tables(), daemon.ObjectOptions{Host: cli.Hostname(), Secrets: &trust.Secrets{World: w, Readers: f.readers(w)}, Log: slog.New(slog.DiscardHandler)})
-	n, err := nb.Reseal(ctx, topics, f.unseal, f.Dry)
+	nb := daemon.Objects(w, f.app.Tables(), daemon.ObjectOptions{Host: cli.Hostname(), Secrets: &trust.Secrets{World: w, Readers: f.readers(w)}, Log: slog.New(slog.DiscardHandler)})
+	n, err := nb.Reseal(ctx, topics, f.unseal, f.signer.dry)
 	// These end the verb. All other errors are about single objects, and the rest was done.
 	if errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrCompacted) || ctx.Err() != nil {
 		return err
@@ -265,17 +268,17 @@ func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []strin
 		f.faults = append(f.faults, err)
 	}
 	verb := "encrypted"
-	if f.Dry {
+	if f.signer.dry {
 		verb = "would encrypt"
 	}
-	_, err = fmt.Fprintf(f.App.Out, "%s again, for the hosts that read them now: the secrets of %s\n", verb, render.Plural(n, "object"))
+	_, err = fmt.Fprintf(f.app.Out, "%s again, for the hosts that read them now: the secrets of %s\n", verb, render.Plural(n, "object"))
 	return err
 }
 
 // readers returns a function that reads the recipients of a topic, as the operator has signed them.
 func (f *admitFlags) readers(w engine.World) func(context.Context, string) ([]string, error) {
 	return func(ctx context.Context, topic string) ([]string, error) {
-		fleet, err := f.Fleet(ctx, w, f.trusted)
+		fleet, err := f.signer.signing.Fleet(ctx, w, f.signer.trusted)
 		if err != nil {
 			return nil, err
 		}
@@ -285,8 +288,8 @@ func (f *admitFlags) readers(w engine.World) func(context.Context, string) ([]st
 
 // deploys encrypts the files of the deploys in effect again, topic by topic. A host without a report takes no deploys, and needs none of their
 // secrets. It blocks until the hosts of each changed topic have converged.
-func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, fleet *deploy.Fleet, names []string) error {
-	reports, err := s.Reports(ctx)
+func (f *admitFlags) deploys(ctx context.Context, w engine.World, fleet *deploy.Fleet, names []string) error {
+	reports, err := deploy.Store{World: w}.Reports(ctx)
 	if err != nil {
 		return err
 	}
@@ -305,7 +308,7 @@ func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, fleet *deploy.
 	}
 	slices.Sort(topics)
 	for _, topic := range slices.Compact(topics) {
-		if err := f.again(ctx, s, topic, recipients[topic]); err != nil {
+		if err := f.again(ctx, w, topic, recipients[topic]); err != nil {
 			return err
 		}
 	}
@@ -314,13 +317,14 @@ func (f *admitFlags) deploys(ctx context.Context, s deploy.Store, fleet *deploy.
 
 // again deploys the files of a topic anew, with its secrets for more recipients. A deploy that is not done is left to its operator.
 // A change is signed by the operator's key, as a new deploy.
-func (f *admitFlags) again(ctx context.Context, s deploy.Store, topic string, more []string) error {
+func (f *admitFlags) again(ctx context.Context, w engine.World, topic string, more []string) error {
+	s := deploy.Store{World: w}
 	r, err := s.Rollout(ctx, topic)
 	// Number 0 is a topic without any deploy.
 	if err != nil || r.Number == 0 || !lacks(ctx, s, topic, r.Number, more) {
 		return err
 	}
-	key, m, b, err := f.earlier(ctx, s, topic, r.Number)
+	key, m, b, err := f.signer.earlier(ctx, s, topic, r.Number)
 	if err != nil {
 		f.faults = append(f.faults, err)
 		return nil
@@ -336,16 +340,16 @@ func (f *admitFlags) again(ctx context.Context, s deploy.Store, topic string, mo
 	case r.State != deploy.Done:
 		f.faults = append(f.faults, fmt.Errorf("%s is %s, and stays as it is: end it first", what, r.State))
 		return nil
-	case f.Dry:
-		_, err := fmt.Fprintf(f.App.Out, "would sign %s again, with new texts of %s\n", what, render.Cells(files))
+	case f.signer.dry:
+		_, err := fmt.Fprintf(f.app.Out, "would sign %s again, with new texts of %s\n", what, render.Cells(files))
 		return err
 	}
-	fleet, err := f.records(ctx, s)
+	fleet, err := f.signer.records(ctx, w)
 	if err != nil {
 		return err
 	}
 	now := engine.SystemClock{}.Now()
-	o := deploy.Order{Store: fleet.Store, Topic: topic, Graphs: b.Graphs, By: remote.Operator(), Time: now, Expires: now.Add(acceptance), MaxFailed: f.failed, Leaving: m.Leaving}
+	o := deploy.Order{Store: fleet.Store, Topic: topic, Graphs: b.Graphs, By: remote.Operator(), Time: now, Expires: now.Add(acceptance), MaxFailed: 1, Leaving: m.Leaving}
 	if o.Content, o.Digest, err = b.Encode(); err != nil {
 		return err
 	}
@@ -353,8 +357,7 @@ func (f *admitFlags) again(ctx context.Context, s deploy.Store, topic string, mo
 	if err != nil {
 		return err
 	}
-	f.topic = topic
-	return f.lead(ctx, s, lead)
+	return f.leader.lead(ctx, w, lead)
 }
 
 // lacks reports whether a deploy has a file of secrets that lacks one of the recipients. It checks no signature and decrypts nothing. So
@@ -444,45 +447,4 @@ func vaultsOf(b *deploy.Bundle) map[string][]string {
 		}
 	}
 	return vaults
-}
-
-// mostUnread bounds how many hosts tellUnread names for a file.
-const mostUnread = 10
-
-// tellUnread says which hosts of the topic no value of a file of secrets is encrypted to. The deploy goes on, since a host may use no value of the file.
-func (f *DeployFlags) tellUnread(ctx context.Context, s deploy.Store, content []byte) error {
-	b, err := deploy.Decode(content)
-	if err != nil {
-		return err
-	}
-	vaults := vaultsOf(b)
-	if len(vaults) == 0 {
-		return nil
-	}
-	members, err := f.members(ctx, s)
-	if err != nil {
-		return err
-	}
-	for _, file := range b.Files {
-		recipients, ok := vaults[file.Name]
-		n := 0
-		for _, r := range members.reports {
-			own := cmp.Or(members.fleet.Hosts[r.Host].Sealed, members.fleet.Hosts[r.Host].Recipient)
-			if !ok || !members.fleet.Has(r.Host, f.topic) || r.Sealed == "" || own != "" && slices.Contains(recipients, own) {
-				continue
-			}
-			if n++; n > mostUnread {
-				continue
-			}
-			if own != "" {
-				fmt.Fprintf(f.App.Err, "%s can read no value of %s: if it needs one, add its recipient to the list and encrypt the file again by mgmt secret rekey: %s\n", render.Cell(r.Host), render.Cell(file.Name), render.Cell(own))
-			} else if !slices.Contains(recipients, r.Sealed) {
-				fmt.Fprintf(f.App.Err, "%s can read no value of %s: if it needs one, admit it by mgmt hosts admit, which gives its key to the file\n", render.Cell(r.Host), render.Cell(file.Name))
-			}
-		}
-		if n > mostUnread {
-			fmt.Fprintf(f.App.Err, "%s can read no value of %s, too\n", render.Plural(n-mostUnread, "further host"), render.Cell(file.Name))
-		}
-	}
-	return nil
 }

@@ -1,13 +1,10 @@
 package fleet
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,46 +16,34 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/daemon"
-	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/control/store"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
-	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
-	"github.com/reactivegraph/mgmt/gapi"
-	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// DeployFlags are the flags of deploy. Other verbs about deploys use some of them. A deploy goes to one topic, and is either made of a graph or
-// is that of an earlier number. A store is opened at the first question, and closed at the end of the verb.
-type DeployFlags struct {
-	remote.Daemon
-	remote.Signing
-	Store remote.Direct
-	// Its flags are those of a program. The bounds are the defaults, and each host computes the variables of a graph in YAML.
-	input inputs.Flags
-
-	topic string
-	Dry   bool
+// deployFlags are those of the verb deploy. A deploy goes to one topic, and is either made of a graph or is that of an earlier number.
+type deployFlags struct {
+	app    *cli.App
+	store  sharedStore
+	signer *signer
+	bundle bundler
+	leader leader
+	topic  string
 	// The zero value means all hosts at once.
 	batch  string // as deploy.ParseBatch reads it
 	failed int    // how many failed hosts stop it
 	backTo int64  // the number of an earlier deploy; 0 for none
 	// The operator before gets ErrTaken at the next step, and lets no further batch go.
-	takeover bool        // a deploy that is under way is replaced
-	patience cli.Seconds // how long one host may take
+	takeover bool // a deploy that is under way is replaced
 	leaving  cli.Leaving
-	missing  cli.Choice      // what becomes of the hosts that have not taken it at the end; the empty word is ok
-	expires  string          // how long a host may accept it for the first time
-	trusted  []deploy.Public // whose signatures count; none in a dry run without a key
+	expires  string // how long a host may accept it for the first time
 }
 
 // NewDeploy makes the verb deploy.
 // It ends with 0 when the rollout is done, with 4 when it has stopped or hosts are missing, and with 1 for all else.
 func NewDeploy(a *cli.App) *cobra.Command {
-	f := &DeployFlags{Signing: remote.Signing{App: a}, patience: cli.Seconds(10 * time.Minute)}
+	f := &deployFlags{app: a, store: sharedStore{app: a}, bundle: bundler{app: a}, leader: newLeader(a)}
+	f.signer = f.leader.signer
 	cmd := &cobra.Command{
 		Use:   "deploy FILE... --to TOPIC",
 		Short: "Give a graph to all hosts of a topic",
@@ -86,45 +71,37 @@ a host that does not come back.`,
   mgmt deploy web.yaml --to group:web --batch 10% --max-failed 2
   mgmt deploy main.ts --to all --var sites=3
   mgmt deploy --to group:web --back-to 3`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.Closing(f.run(cmd.Context(), args)) },
+		RunE: func(cmd *cobra.Command, args []string) error { return f.store.closing(f.run(cmd.Context(), args)) },
 	}
-	f.Reach(cmd)
-	f.Store.Flags(cmd)
-	f.input.ProgramFlags(cmd)
+	f.store.flags(cmd)
+	f.bundle.input.ProgramFlags(cmd)
 	cli.TypesFlag(a, cmd)
 	cli.GuardFlag(a, cmd) // a writer of root's graph gets root's key, and with it all hosts
 	fl := cmd.Flags()
 	fl.StringVar(&f.topic, "to", "", "the `topic` whose hosts take it")
-	fl.BoolVar(&f.Dry, "dry-run", false, "check all, say which hosts would take it, and write nothing")
+	fl.BoolVar(&f.signer.dry, "dry-run", false, "check all, say which hosts would take it, and write nothing")
 	fl.StringVar(&f.batch, "batch", "", "how many hosts take it at once: a `number`, or a share as 10% (default all)")
 	fl.IntVar(&f.failed, "max-failed", 1, "stop where so many hosts have failed")
 	fl.Int64Var(&f.backTo, "back-to", 0, "deploy the files of this earlier `number` again, under a new one")
-	cli.Choose(cmd, &f.missing, "missing", "", "hosts that have not taken it at the end: name them, wait for them, or fail", "fail", "wait", "ok")
+	cli.Choose(cmd, &f.leader.missing, "missing", "", "hosts that have not taken it at the end: name them, wait for them, or fail", "fail", "wait", "ok")
 	fl.Var(&f.leaving, "leaving", "what becomes of the work of its resources when they leave with a later deploy, where they do not say it (default keep)")
 	fl.BoolVar(&f.takeover, "take-over", false, "also where another deploy to the topic is under way, which it replaces")
 	fl.StringVar(&f.expires, "expires", "30d", "how long hosts may take it for the first time, as 12h or 30d; never for always")
-	f.signFlags(cmd, "a")
+	f.leader.flags(cmd)
 	cmd.AddCommand(newKeygen(a))
 	return cmd
 }
 
-// signFlags adds the flags of the verbs that sign a deploy and lead it.
-func (f *DeployFlags) signFlags(cmd *cobra.Command, trust string) {
-	f.Signing.Flags(cmd, trust)
-	cmd.Flags().Var(&f.patience, "patience", "how long a host may take before it counts as failed")
-}
-
 // run checks all before it writes anything.
 // From the first write on, the store has the deploy, and another operator can go on with it.
-func (f *DeployFlags) run(ctx context.Context, args []string) error {
+func (f *deployFlags) run(ctx context.Context, args []string) error {
 	if err := f.check(args); err != nil {
 		return err
 	}
-	world, err := f.world(ctx)
+	world, err := f.store.world(ctx)
 	if err != nil {
 		return err
 	}
-	s := deploy.Store{World: world}
 	now := engine.SystemClock{}.Now()
 	o := deploy.Order{Topic: f.topic, By: remote.Operator(), Time: now, Batch: f.batch, MaxFailed: f.failed, Takeover: f.takeover, BackTo: f.backTo, Leaving: engine.Leaving(f.leaving)}
 	if after, _ := lifetime(f.expires); after > 0 {
@@ -134,37 +111,38 @@ func (f *DeployFlags) run(ctx context.Context, args []string) error {
 	if f.backTo > 0 {
 		key, err = f.old(ctx, world, &o)
 	} else {
-		err = f.bundle(ctx, world, &o, args)
+		err = f.bundle.fill(ctx, world, &o, args)
 	}
 	if err != nil {
 		return err
 	}
 	if f.backTo == 0 {
 		// The key is read as late as possible: faults of the graph are told without one.
-		if key, f.trusted, err = f.verifying(); err != nil {
+		if key, err = f.signer.key(); err != nil {
 			return err
 		}
 	}
-	if f.Dry {
-		if err := f.tellUnread(ctx, s, o.Content); err != nil {
+	if f.signer.dry {
+		if err := f.tellUnread(ctx, world, o.Content); err != nil {
 			return remote.Explained(err)
 		}
-		return f.preview(ctx, s, o)
+		return f.preview(ctx, world, o)
 	}
-	fleet, err := f.Founded(ctx, world, key, f.trusted, "")
+	fleet, err := f.signer.signing.Founded(ctx, world, key, f.signer.trusted, "")
 	if err != nil {
 		return err
 	}
 	o.Store = fleet.Store
-	if err := f.tellUnread(ctx, s, o.Content); err != nil {
+	if err := f.tellUnread(ctx, world, o.Content); err != nil {
 		return remote.Explained(err)
 	}
 	// A second operator who was faster makes Begin fail with deploy.ErrBusy.
-	lead, err := s.Begin(ctx, key, o)
+	lead, err := deploy.Store{World: world}.Begin(ctx, key, o)
 	if err != nil {
 		return remote.Explained(err)
 	}
-	return f.lead(ctx, s, lead)
+	f.leader.undoesLate = f.backTo > 0 && f.leaving == cli.Leaving(engine.LeavingUndo)
+	return f.leader.lead(ctx, world, lead)
 }
 
 // acceptance is how long a deploy may be accepted for the first time, unless the operator says another time. It is long enough for a host
@@ -190,7 +168,7 @@ func lifetime(text string) (time.Duration, error) {
 
 // check refuses flags that contradict each other.
 // All of it is said at once.
-func (f *DeployFlags) check(args []string) error {
+func (f *deployFlags) check(args []string) error {
 	var errs []error
 	if err := checkTopic(f.topic); err != nil {
 		errs = append(errs, err)
@@ -213,7 +191,7 @@ func (f *DeployFlags) check(args []string) error {
 		errs = append(errs, err)
 	}
 	if !slices.ContainsFunc(args, inputs.IsProgram) {
-		errs = append(errs, f.input.ProgramOnly(f.App)...)
+		errs = append(errs, f.bundle.input.ProgramOnly(f.app)...)
 	}
 	return errors.Join(errs...)
 }
@@ -231,206 +209,10 @@ func checkTopic(topic string) error {
 	return fmt.Errorf("--to=%s is no topic: write all, host:NAME or group:ROLE", topic)
 }
 
-// world is the store that the deploys are in: that of the daemon, or with --world the store
-// itself. The caller ends with closing, which closes the store.
-// A daemon serves the store on its socket to root, to its own user and to the group of
-// api_write_group.
-func (f *DeployFlags) world(ctx context.Context) (engine.World, error) {
-	if f.Store.Given() {
-		w, err := f.Store.Open(ctx, f.App)
-		if err != nil {
-			return nil, err
-		}
-		return w, nil
-	}
-	return &store.Client{HTTP: f.Daemon.Client().Transport()}, nil
-}
-
-// Closing lets go of the store after a verb.
-// The error of the verb counts more than an error of closing.
-func (f *DeployFlags) Closing(err error) error { return cmp.Or(err, f.Store.Close()) }
-
-// bundle reads the graphs with all that they include, and checks what the hosts will get.
-// The check reads the bundle as a host decodes it, and no file, so a lack of a host is found here.
-func (f *DeployFlags) bundle(ctx context.Context, w engine.World, o *deploy.Order, args []string) error {
-	b, err := f.collect(ctx, args)
-	if err != nil {
-		return f.diagnose(err)
-	}
-	o.Graphs = b.Graphs
-	// Encode bounds the files at deploy.MaxBundle, and refuses names that lead out of the bundle.
-	if o.Content, o.Digest, err = b.Encode(); err != nil {
-		return err
-	}
-	if b, err = deploy.Decode(o.Content); err != nil {
-		return err
-	}
-	return f.validate(ctx, w, b)
-}
-
-// diagnose writes findings, each with its place.
-// Another error passes as it is.
-func (f *DeployFlags) diagnose(err error) error {
-	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
-		render.PrintDiagnostics(f.App.Err, f.App.Program(), ds)
-		return cli.WithCode(cli.ExitUsage, errors.New(ds.Summary()))
-	}
-	return err
-}
-
-// validate builds the graph of a bundle as a host does. Secrets are unknown here, and each host reads them with its own identity.
-// Its expressions see the other hosts and the schedules of the store. Whether a backend can do it is for each host to say.
-// The kinds are those of this program: a host with another version may still refuse the graph.
-func (f *DeployFlags) validate(ctx context.Context, w engine.World, b *deploy.Bundle) error {
-	o := f.bounds()
-	view := daemon.View(ctx, w, o, gapi.Env{})
-	defer view.Close()
-	d, err := view.Load(b).Result()
-	if err != nil {
-		return f.diagnose(err)
-	}
-	if _, ds := gapi.Build(f.App.Kinds(), d); ds.Err() != nil {
-		return f.diagnose(ds)
-	}
-	return nil
-}
-
-// bounds returns how the graphs of a bundle are read here: the hosts have identities for the secrets, and the operator may have none.
-func (f *DeployFlags) bounds() yaml.Options {
-	in := f.input
-	in.Blind = true
-	return in.Unchecked(f.App).Foreign()
-}
-
-// collect reads files by absolute paths, and names them below the folder that all of them share.
-// A file outside of it would have no name on a host: an absolute path in an include is found by validate.
-// The files of a folder are graphs, as they are for mgmt run.
-func (f *DeployFlags) collect(ctx context.Context, args []string) (*deploy.Bundle, error) {
-	read := map[string][]byte{}
-	var graphs []string
-	o := f.bounds()
-	o.Source = f.App.Source()
-	for _, arg := range args {
-		path, err := filepath.Abs(arg)
-		if err != nil {
-			return nil, err
-		}
-		if inputs.IsProgram(path) {
-			name, text, err := f.made(ctx, arg, read)
-			if err != nil {
-				return nil, err
-			}
-			read[name] = text
-			graphs = append(graphs, name)
-			continue
-		}
-		first := true
-		folder := false
-		if info, err := f.App.Asking().Stat(context.Background(), path); err == nil {
-			folder = info.IsDir()
-		}
-		_, err = yaml.Files(path, o, nil, func(name string, src []byte) {
-			// The reader calls back with each file that it has opened, the named graph first.
-			// A template or data next to the graphs of a folder is no graph.
-			if first && !folder || folder && filepath.Dir(name) == path && yaml.IsGraphName(filepath.Base(name)) {
-				graphs = append(graphs, name)
-			}
-			first = false
-			read[name] = src
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	b := &deploy.Bundle{}
-	base := commonFolder(read)
-	for name, src := range read {
-		// The order of a map is random here. Encode sorts the files, so equal files have one digest.
-		b.Files = append(b.Files, deploy.File{Name: under(base, name), Data: src})
-	}
-	for _, name := range graphs {
-		if !slices.Contains(b.Graphs, under(base, name)) {
-			b.Graphs = append(b.Graphs, under(base, name))
-		}
-	}
-	return b, nil
-}
-
-// made runs a program, and returns its graph in YAML with a name next to the program. Its faults are told here, where the
-// program is. A comment of each resource has its place in the program, relative to that, so that equal programs make equal
-// deploys from any folder.
-func (f *DeployFlags) made(ctx context.Context, path string, taken map[string][]byte) (name string, text []byte, err error) {
-	in := f.input
-	in.TS, in.Typed = path, true
-	d, err := in.Declared(ctx, f.App)
-	if err != nil {
-		return "", nil, err
-	}
-	_, ds := gapi.Build(f.App.Kinds(), d)
-	if ds.Err() != nil {
-		return "", nil, ds
-	}
-	render.PrintDiagnostics(f.App.Err, f.App.Program(), ds)
-	set, err := in.Options(f.App)
-	if err != nil {
-		return "", nil, err
-	}
-	bare := &readable{a: f.App}
-	for _, v := range set.Vars {
-		if n, _ := jsonnode.Parse(input.Value(v.Text), jsonnode.Options{Nowhere: true}); n != nil {
-			bare.input(n)
-		}
-	}
-	for i := range d.Resources {
-		bare.resource(&d.Resources[i])
-	}
-	if ds := bare.found.All(); ds.Err() != nil {
-		return "", nil, ds
-	}
-	if name, err = filepath.Abs(path); err != nil {
-		return "", nil, err
-	}
-	here := *d
-	here.Resources = slices.Clone(d.Resources)
-	for i := range here.Resources {
-		at := &here.Resources[i].Pos
-		if rel, err := filepath.Rel(filepath.Dir(path), at.File); err == nil {
-			at.File = filepath.ToSlash(rel)
-		}
-	}
-	for name += ".yaml"; taken[name] != nil; {
-		name += "_.yaml"
-	}
-	var b bytes.Buffer
-	err = yaml.Render(&b, &here, yaml.Rendering{Positions: true, Whole: true})
-	return name, b.Bytes(), err
-}
-
-// under returns the name of a file in a bundle: its path below the base, with slashes on every
-// system. The result never begins with a slash.
-func under(base, path string) string {
-	return filepath.ToSlash(strings.TrimPrefix(strings.TrimPrefix(path, base), string(filepath.Separator)))
-}
-
-// commonFolder returns the folder that has all files.
-// Names below it keep the relative paths by which the files include each other.
-func commonFolder(files map[string][]byte) (base string) {
-	for name := range files {
-		dir := filepath.Dir(name)
-		if base == "" {
-			base = dir
-		}
-		for base != dir && !strings.HasPrefix(dir, strings.TrimSuffix(base, "/")+"/") && filepath.Dir(base) != base {
-			base = filepath.Dir(base)
-		}
-	}
-	return base
-}
-
 // old takes the content of an earlier deploy, and returns the key that signs it again.
 // The graph is validated again, since the program of the operator may be newer than that deploy.
-func (f *DeployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) (deploy.Key, error) {
-	key, m, b, err := f.earlier(ctx, deploy.Store{World: w}, f.topic, f.backTo)
+func (f *deployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) (deploy.Key, error) {
+	key, m, b, err := f.signer.earlier(ctx, deploy.Store{World: w}, f.topic, f.backTo)
 	if err != nil {
 		return key, err
 	}
@@ -438,68 +220,14 @@ func (f *DeployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) 
 	if o.Content, o.Digest, err = b.Encode(); err != nil {
 		return key, err
 	}
-	return key, f.validate(ctx, w, b)
-}
-
-// earlier reads the files of an earlier deploy, and the key that signs them again. Anyone who can write to the store
-// can put a record there. So the operator signs only files that a trusted key has signed for this topic and number.
-func (f *DeployFlags) earlier(ctx context.Context, s deploy.Store, topic string, number int64) (key deploy.Key, m deploy.Manifest, b *deploy.Bundle, err error) {
-	key, f.trusted, err = f.verifying()
-	if err != nil {
-		return key, m, nil, err
-	}
-	record, err := s.Get(ctx, topic, number)
-	if err != nil {
-		return key, m, nil, remote.Explained(err)
-	}
-	// Read checks no signature. Only a dry run without any key goes on with its result.
-	m, err = record.Read()
-	if len(f.trusted) > 0 {
-		m, err = record.Verify(f.trusted, topic, number)
-	}
-	// The key in the record is a claim of its writer, so it is shown in part and in quotes.
-	if errors.Is(err, deploy.ErrUntrusted) {
-		return key, m, nil, fmt.Errorf("deploy %d to %s is signed by the key %.20q, which is neither yours nor in a file of --trust: "+
-			"if you know that key, name the file with its public half by --trust", number, topic, record.Key)
-	}
-	if err != nil {
-		return key, m, nil, fmt.Errorf("deploy %d to %s is not signed again: %w", number, topic, err)
-	}
-	fleet, err := f.records(ctx, s)
-	if err != nil {
-		return key, m, nil, err
-	}
-	// Somebody may have copied a deploy of another store here.
-	if fleet.Store != "" && m.Store != fleet.Store {
-		return key, m, nil, fmt.Errorf("deploy %d to %s is not signed again: %w: %.60q; mgmt api migrate takes over the deploys of an older mgmt", number, topic, deploy.ErrStore, m.Store)
-	}
-	content, err := s.Content(ctx, m)
-	if err != nil {
-		return key, m, nil, remote.Explained(err)
-	}
-	b, err = deploy.Decode(content)
-	return key, m, b, err
-}
-
-// verifying returns the key that signs, and the keys that may have signed records and an earlier deploy. A dry run signs nothing: without a key
-// it goes on, and says that the signature is not checked.
-func (f *DeployFlags) verifying() (key deploy.Key, list []deploy.Public, err error) {
-	key, list, err = f.Keys()
-	if !f.Dry || !errors.Is(err, remote.ErrNoKey) {
-		// A key that is there and cannot be read is an error also for a dry run.
-		return key, list, err
-	}
-	if list, err = f.Known(); err == nil && len(list) == 0 {
-		fmt.Fprintln(f.App.Err, "no signature is checked, and the hosts of a group are not known: there is no key of yours, and no --trust")
-	}
-	return key, list, err
+	return key, f.bundle.validate(ctx, w, b)
 }
 
 // preview says which hosts would take it.
 // It needs neither a key nor the right to write.
 // The batches are those of this moment; a deploy looks again before each batch.
-func (f *DeployFlags) preview(ctx context.Context, s deploy.Store, o deploy.Order) error {
-	members, err := f.members(ctx, s)
+func (f *deployFlags) preview(ctx context.Context, w engine.World, o deploy.Order) error {
+	members, err := f.signer.members(ctx, w, f.topic)
 	if err != nil {
 		return remote.Explained(err)
 	}
@@ -507,77 +235,57 @@ func (f *DeployFlags) preview(ctx context.Context, s deploy.Store, o deploy.Orde
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(f.App.Out, "would deploy %s (%d bytes, %s) to %s\n", render.Cell(strings.Join(o.Graphs, ", ")), len(o.Content), o.Digest, f.topic)
-	members.tellClaims(f.App.Err, f.topic)
+	fmt.Fprintf(f.app.Out, "would deploy %s (%d bytes, %s) to %s\n", render.Cell(strings.Join(o.Graphs, ", ")), len(o.Content), o.Digest, f.topic)
+	members.tellClaims(f.app.Err, f.topic)
 	if len(members.topic) == 0 {
-		fmt.Fprintln(f.App.Out, noHosts(f.topic))
+		fmt.Fprintln(f.app.Out, noHosts(f.topic))
 	}
 	for i, list := 1, members.topic; len(list) > 0; i++ {
 		// A share counts of all hosts of the topic, and not of the remaining ones.
 		n := min(len(list), batch.Of(len(members.topic)))
-		fmt.Fprintf(f.App.Out, "batch %d: %s\n", i, render.Cells(list[:n]))
+		fmt.Fprintf(f.app.Out, "batch %d: %s\n", i, render.Cells(list[:n]))
 		list = list[n:]
 	}
 	return nil
 }
 
-// noHosts says that a deploy has reached the store, and no host yet.
-func noHosts(topic string) string {
-	return "no host that is there takes deploys to " + topic + ": a host needs the public key in its setting trusted_keys, and the role by mgmt hosts allow; those that come later take it"
-}
+// mostUnread bounds how many hosts tellUnread names for a file.
+const mostUnread = 10
 
-// members are the hosts of one look.
-type members struct {
-	live    []string // the hosts with a lease
-	topic   []string // the live hosts of the topic, by the operator's records
-	all     []string // the hosts of the topic, there or not
-	claims  []string // live hosts that say that they have the topic, against these records
-	reports []deploy.Report
-	fleet   *deploy.Fleet // without records in a dry run without a key
-}
-
-// members looks at the hosts once.
-// A host without a report takes no deploys: it trusts no key.
-func (f *DeployFlags) members(ctx context.Context, s deploy.Store) (m members, err error) {
-	world, err := f.world(ctx)
+// tellUnread says which hosts of the topic no value of a file of secrets is encrypted to. The deploy goes on, since a host may use no value of the file.
+func (f *deployFlags) tellUnread(ctx context.Context, w engine.World, content []byte) error {
+	b, err := deploy.Decode(content)
 	if err != nil {
-		return m, err
+		return err
 	}
-	list, err := hosts.Members(ctx, world)
+	vaults := vaultsOf(b)
+	if len(vaults) == 0 {
+		return nil
+	}
+	members, err := f.signer.members(ctx, w, f.topic)
 	if err != nil {
-		return m, err
+		return err
 	}
-	for _, h := range list {
-		m.live = append(m.live, h.Name)
-	}
-	if m.reports, err = s.Reports(ctx); err != nil {
-		return m, err
-	}
-	fleet, err := f.records(ctx, s)
-	if err != nil {
-		return m, err
-	}
-	m.fleet = fleet
-	m.topic, m.all = fleet.Members(f.topic, m.live, m.reports), fleet.Expected(f.topic, m.reports)
-	for _, r := range m.reports {
-		if slices.Contains(m.live, r.Host) && slices.Contains(r.Topics, f.topic) && !slices.Contains(m.topic, r.Host) {
-			m.claims = append(m.claims, r.Host)
+	for _, file := range b.Files {
+		recipients, ok := vaults[file.Name]
+		n := 0
+		for _, r := range members.reports {
+			own := cmp.Or(members.fleet.Hosts[r.Host].Sealed, members.fleet.Hosts[r.Host].Recipient)
+			if !ok || !members.fleet.Has(r.Host, f.topic) || r.Sealed == "" || own != "" && slices.Contains(recipients, own) {
+				continue
+			}
+			if n++; n > mostUnread {
+				continue
+			}
+			if own != "" {
+				fmt.Fprintf(f.app.Err, "%s can read no value of %s: if it needs one, add its recipient to the list and encrypt the file again by mgmt secret rekey: %s\n", render.Cell(r.Host), render.Cell(file.Name), render.Cell(own))
+			} else if !slices.Contains(recipients, r.Sealed) {
+				fmt.Fprintf(f.app.Err, "%s can read no value of %s: if it needs one, admit it by mgmt hosts admit, which gives its key to the file\n", render.Cell(r.Host), render.Cell(file.Name))
+			}
+		}
+		if n > mostUnread {
+			fmt.Fprintf(f.app.Err, "%s can read no value of %s, too\n", render.Plural(n-mostUnread, "further host"), render.Cell(file.Name))
 		}
 	}
-	return m, nil
-}
-
-// records reads the records of the hosts. A dry run without a key reads none.
-func (f *DeployFlags) records(ctx context.Context, s deploy.Store) (*deploy.Fleet, error) {
-	if len(f.trusted) == 0 {
-		return &deploy.Fleet{}, nil
-	}
-	return f.Fleet(ctx, s.World, f.trusted)
-}
-
-// tellClaims says which hosts take the topic for theirs, and get nothing of it.
-func (m *members) tellClaims(w io.Writer, topic string) {
-	if len(m.claims) > 0 {
-		fmt.Fprintf(w, "no record of the operator gives %s to %s, as they say themselves: they are left out; mgmt hosts allow NAME --role ROLE, or once mgmt api migrate, writes such a record\n", render.Cell(topic), render.Cells(m.claims))
-	}
+	return nil
 }

@@ -40,11 +40,18 @@ type deploysJSON struct {
 	Hosts   []hostRow   `json:"hosts"`
 }
 
+// deploysFlags are those of the verb deploys.
+type deploysFlags struct {
+	app   *cli.App
+	store sharedStore
+	topic string // empty for all
+}
+
 // NewDeploys makes the verb that lists the deploys.
 // It verifies no signature: the operator may trust other keys than the hosts, and their verdict counts.
 // A host whose report cannot be read has no row here.
 func NewDeploys(a *cli.App) *cobra.Command {
-	f := &DeployFlags{Signing: remote.Signing{App: a}}
+	f := &deploysFlags{app: a, store: sharedStore{app: a}}
 	var keep int
 	cmd := &cobra.Command{
 		Use:   "deploys",
@@ -61,14 +68,14 @@ a host has in effect, or that the newest one may go back to.`,
 			// A given zero is an error, so the flag is asked for and not its value.
 			if cmd.Flags().Changed("prune") {
 				if err := f.prune(cmd.Context(), keep); err != nil {
-					return f.Closing(err)
+					return f.store.closing(err)
 				}
 			}
-			return f.Closing(f.history(cmd.Context()))
+			return f.store.closing(f.history(cmd.Context()))
 		},
 	}
-	f.Daemon.Flags(cmd, deploysJSON{})
-	f.Store.Flags(cmd)
+	f.store.daemon.Flags(cmd, deploysJSON{})
+	f.store.direct.Flags(cmd)
 	cmd.Flags().StringVar(&f.topic, "to", "", "only those of this `topic`")
 	cmd.Flags().IntVar(&keep, "prune", 0, "delete old deploys, and keep this `number` of each topic")
 	return cmd
@@ -77,11 +84,11 @@ a host has in effect, or that the newest one may go back to.`,
 // prune deletes the old deploys of one topic, or of all. Its words go to the second output, since a program reads the first.
 // It stops at the first topic that fails; a second call goes on with the rest.
 // A topic with a deploy under way is an error of deploy.ErrBusy, see deploy.Store.Prune.
-func (f *DeployFlags) prune(ctx context.Context, keep int) error {
+func (f *deploysFlags) prune(ctx context.Context, keep int) error {
 	if keep < 1 {
 		return fmt.Errorf("--prune=%d: write how many deploys of each topic to keep, at least 1", keep)
 	}
-	world, err := f.world(ctx)
+	world, err := f.store.world(ctx)
 	if err != nil {
 		return err
 	}
@@ -97,7 +104,7 @@ func (f *DeployFlags) prune(ctx context.Context, keep int) error {
 			return fmt.Errorf("the deploys to %s: %w", topic, remote.Explained(err))
 		}
 		if len(gone) > 0 {
-			fmt.Fprintf(f.App.Err, "deleted %s to %s\n", render.Plural(len(gone), "old deploy"), render.Cell(topic))
+			fmt.Fprintf(f.app.Err, "deleted %s to %s\n", render.Plural(len(gone), "old deploy"), render.Cell(topic))
 		}
 	}
 	return nil
@@ -105,8 +112,8 @@ func (f *DeployFlags) prune(ctx context.Context, keep int) error {
 
 // history lists deploys and hosts.
 // A record that cannot be read is a row with its error, and hides no other.
-func (f *DeployFlags) history(ctx context.Context) error {
-	world, err := f.world(ctx)
+func (f *deploysFlags) history(ctx context.Context) error {
+	world, err := f.store.world(ctx)
 	if err != nil {
 		return err
 	}
@@ -142,7 +149,7 @@ func (f *DeployFlags) history(ctx context.Context) error {
 
 // hostRows returns the standings of the hosts, sorted by host and topic.
 // A host that has taken no deploy yet has no row.
-func (f *DeployFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
+func (f *deploysFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
 	for _, r := range reports {
 		for topic, st := range r.Deploys {
 			if (f.topic == "" || f.topic == topic) && (st.Number > 0 || st.Refused > 0) {
@@ -156,9 +163,9 @@ func (f *DeployFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
 
 // show writes both lists.
 // Texts of hosts and operators are one line each, so none of them forges a row.
-func (f *DeployFlags) show(rows []deployRow, hosts []hostRow) error {
-	if f.Output.Document() {
-		return f.Output.Write(f.App.Out, deploysJSON{rows, hosts})
+func (f *deploysFlags) show(rows []deployRow, hosts []hostRow) error {
+	if f.store.daemon.Output.Document() {
+		return f.store.daemon.Output.Write(f.app.Out, deploysJSON{rows, hosts})
 	}
 	t := render.Table{{"TOPIC", "NUMBER", "TIME", "BY", "GRAPHS", "STATE"}}
 	for _, r := range rows {
@@ -179,5 +186,5 @@ func (f *DeployFlags) show(rows []deployRow, hosts []hostRow) error {
 		}
 		t.Row(render.OneLine(h.Host), render.OneLine(h.Topic), h.Number, render.OneLine(h.State), why)
 	}
-	return t.Write(f.App.Out)
+	return t.Write(f.app.Out)
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
-	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -17,7 +16,7 @@ import (
 func TestDeploysText(t *testing.T) {
 	const evil = "x\x1b[2J\n\u202ey\x07"
 	out := &bytes.Buffer{}
-	f := &DeployFlags{Signing: remote.Signing{App: &cli.App{Out: out}}}
+	f := &deploysFlags{app: &cli.App{Out: out}}
 	rows := []deployRow{{Manifest: deploy.Manifest{Topic: evil, By: evil, Graphs: []string{evil}}, Error: evil}}
 	hosts := []hostRow{{evil, evil, deploy.Standing{State: evil, Code: evil, Error: evil, Refused: 1}}}
 	if err := f.show(rows, hosts); err != nil {
@@ -37,7 +36,7 @@ func TestDeploySeesTheStore(t *testing.T) {
 	}
 	for name, good := range map[string]bool{"w2": true, "w3": false} {
 		var out strings.Builder
-		f := &DeployFlags{Signing: remote.Signing{App: &cli.App{Out: &out, Err: &out}}}
+		f := &bundler{app: &cli.App{Out: &out, Err: &out}}
 		b := &deploy.Bundle{Graphs: []string{"g"}, Files: []deploy.File{{Name: "g", Data: []byte(`{comment: "${{ string(hosts['` + name + `'].cpus) }}", resources: {}}`)}}}
 		if err := f.validate(t.Context(), w, b); (err == nil) != good {
 			t.Errorf("%s: %v: %s", name, err, &out)

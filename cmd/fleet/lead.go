@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
@@ -23,23 +25,43 @@ const (
 	longLook  = time.Second
 )
 
+// leader leads deploys: it waits for the hosts, and lets one batch after the other go.
+type leader struct {
+	app        *cli.App
+	signer     *signer
+	patience   cli.Seconds // how long one host may take
+	missing    cli.Choice  // what becomes of the hosts that have not taken it at the end; the empty word is ok
+	undoesLate bool        // --leaving undo is given, and counts for later deploys alone
+}
+
+// newLeader returns a leader who gives each host ten minutes.
+func newLeader(a *cli.App) leader {
+	return leader{app: a, signer: &signer{signing: remote.Signing{App: a}}, patience: cli.Seconds(10 * time.Minute)}
+}
+
+// flags adds the flags of the verbs that sign a deploy and lead it.
+func (f *leader) flags(cmd *cobra.Command) {
+	f.signer.signing.Flags(cmd, "a")
+	cmd.Flags().Var(&f.patience, "patience", "how long a host may take before it counts as failed")
+}
+
 // lead waits for the hosts, and lets the batches go.
 // The first signal ends the wait, and the error then says how to go on. A step of the store that has begun is whole or not at all.
 // It holds no lock and no lease: each step compares the revision of the rollout, so a second operator ends this one.
-func (f *DeployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) error {
-	ctx, stop := f.App.Interruptible(ctx)
+func (f *leader) lead(ctx context.Context, world engine.World, l *deploy.Lead) error {
+	ctx, stop := f.app.Interruptible(ctx)
 	defer stop()
 	m := l.Manifest
 	verb := "deploy"
 	if l.Resumed {
 		verb = "goes on: deploy"
 	}
-	fmt.Fprintf(f.App.Out, "%s %d to %s: %s, %d bytes, %s\n", verb, m.Number, m.Topic, render.Cell(strings.Join(m.Graphs, ", ")), m.Size, render.Cell(m.Digest))
+	fmt.Fprintf(f.app.Out, "%s %d to %s: %s, %d bytes, %s\n", verb, m.Number, m.Topic, render.Cell(strings.Join(m.Graphs, ", ")), m.Size, render.Cell(m.Digest))
 	// A second operator who goes on begins with empty maps, and is told all phases once more.
-	w := &waiter{DeployFlags: f, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}, away: map[string]bool{}}
+	w := &waiter{leader: f, world: world, topic: m.Topic, lead: l, since: map[string]time.Time{}, phases: map[string]deploy.Phase{}, away: map[string]bool{}}
 	wait := shortLook
 	for {
-		moved, err := w.look(ctx, s)
+		moved, err := w.look(ctx)
 		switch {
 		// The new operator leads from here on, so no word about a next batch follows.
 		case errors.Is(err, deploy.ErrTaken):
@@ -62,8 +84,10 @@ func (f *DeployFlags) lead(ctx context.Context, s deploy.Store, l *deploy.Lead) 
 // waiter is one lead of a rollout.
 // Its clock begins with the operator: an operator who goes on gives each host its time again.
 type waiter struct {
-	*DeployFlags
-	lead *deploy.Lead
+	*leader
+	world engine.World
+	topic string
+	lead  *deploy.Lead
 	// Real time, by the clock of this machine. The times of hosts do not count.
 	since  map[string]time.Time // when a host was first seen in a batch
 	phases map[string]deploy.Phase
@@ -75,14 +99,14 @@ type waiter struct {
 
 // look looks at the hosts once, says what has changed, and lets a batch go.
 // It asks the store twice, and writes only where the rollout moves.
-func (w *waiter) look(ctx context.Context, s deploy.Store) (moved bool, err error) {
-	if w.seen, err = w.members(ctx, s); err != nil {
+func (w *waiter) look(ctx context.Context) (moved bool, err error) {
+	if w.seen, err = w.signer.members(ctx, w.world, w.topic); err != nil {
 		return false, err
 	}
 	late := w.late()
 	if !w.told {
 		w.told = true
-		w.seen.tellClaims(w.App.Err, w.topic)
+		w.seen.tellClaims(w.app.Err, w.topic)
 	}
 	news := w.tell() || w.tellAway(late)
 	before := w.lead.Rollout.Hosts
@@ -94,7 +118,7 @@ func (w *waiter) look(ctx context.Context, s deploy.Store) (moved bool, err erro
 		return false, err
 	}
 	if more := w.lead.Rollout.Hosts; len(more) > len(before) {
-		fmt.Fprintf(w.App.Out, "next: %s\n", render.Cells(more[len(before):]))
+		fmt.Fprintf(w.app.Out, "next: %s\n", render.Cells(more[len(before):]))
 	}
 	return moved || news, nil
 }
@@ -129,9 +153,9 @@ func (w *waiter) tell() (news bool) {
 		w.phases[r.Host], news = p, true
 		switch p {
 		case deploy.Failed, deploy.Refused:
-			fmt.Fprintf(w.App.Out, "%s %s: %s\n", render.Cell(r.Host), p, withWord(st))
+			fmt.Fprintf(w.app.Out, "%s %s: %s\n", render.Cell(r.Host), p, withWord(st))
 		case deploy.Converged:
-			fmt.Fprintf(w.App.Out, "%s %s\n", render.Cell(r.Host), p)
+			fmt.Fprintf(w.app.Out, "%s %s\n", render.Cell(r.Host), p)
 		}
 	}
 	return news
@@ -152,9 +176,9 @@ func (w *waiter) tellAway(late map[string]bool) (news bool) {
 				why = "it is away"
 			}
 			w.phases[host], news = deploy.Late, true
-			fmt.Fprintf(w.App.Out, "%s %s: not done after %v; %s\n", render.Cell(host), deploy.Late, time.Duration(w.patience), why)
+			fmt.Fprintf(w.app.Out, "%s %s: not done after %v; %s\n", render.Cell(host), deploy.Late, time.Duration(w.patience), why)
 		case away && !w.away[host]:
-			fmt.Fprintf(w.App.Out, "%s is away: its batch waits for it, %v at most\n", render.Cell(host), time.Duration(w.patience))
+			fmt.Fprintf(w.app.Out, "%s is away: its batch waits for it, %v at most\n", render.Cell(host), time.Duration(w.patience))
 		}
 		w.away[host] = away
 	}
@@ -205,17 +229,14 @@ func (w *waiter) awaits(missing []string) bool {
 	now := engine.SystemClock{}.Now()
 	if over && w.begun.IsZero() {
 		w.begun = now
-		fmt.Fprintf(w.App.Out, "waiting for %s, %v at most\n", render.Cells(rest), time.Duration(w.patience))
+		fmt.Fprintf(w.app.Out, "waiting for %s, %v at most\n", render.Cells(rest), time.Duration(w.patience))
 	}
 	return w.begun.IsZero() || now.Sub(w.begun) <= time.Duration(w.patience)
 }
 
 // why says why hosts do not have the deploy. The moment when one was last there is by its own clock.
 func (w *waiter) why(ctx context.Context, missing []string) string {
-	var seen map[string]time.Time
-	if world, err := w.world(ctx); err == nil {
-		seen, _ = hosts.LastSeen(ctx, world) // a store that does not tell it costs the times
-	}
+	seen, _ := hosts.LastSeen(ctx, w.world) // a store that does not tell it costs the times
 	var texts []string
 	for _, host := range missing {
 		texts = append(texts, w.lacks(host, seen[host], engine.SystemClock{}.Now()))
@@ -260,13 +281,13 @@ func (w *waiter) tellLeft() {
 		if n := len(on[l]); n > shownHosts {
 			where = render.Plural(n, "host")
 		}
-		fmt.Fprintf(w.App.Out, "%s %s (%s)\n", render.Cell(l.Resource), render.LeavingText(l.Undone), where)
+		fmt.Fprintf(w.app.Out, "%s %s (%s)\n", render.Cell(l.Resource), render.LeavingText(l.Undone), where)
 	}
 	if more > 0 {
-		fmt.Fprintln(w.App.Out, render.MoreLeaving(more))
+		fmt.Fprintln(w.app.Out, render.MoreLeaving(more))
 	}
-	if stays && w.leaving == cli.Leaving(engine.LeavingUndo) && w.backTo > 0 {
-		fmt.Fprintln(w.App.Err, "--leaving counts for what this deploy makes. What an earlier one has made is undone where that was deployed with --leaving undo, or has leaving: undo in its graph")
+	if stays && w.undoesLate {
+		fmt.Fprintln(w.app.Err, "--leaving counts for what this deploy makes. What an earlier one has made is undone where that was deployed with --leaving undo, or has leaving: undo in its graph")
 	}
 }
 
@@ -301,15 +322,15 @@ func (w *waiter) end(ctx context.Context) error {
 			n, w.topic, render.Plural(count[deploy.Failed]+count[deploy.Refused]+count[deploy.Late], "host"), render.Plural(count[deploy.Converged], "host")+" converged", back))
 	}
 	if len(w.seen.topic) == 0 {
-		fmt.Fprintln(w.App.Err, noHosts(w.topic))
+		fmt.Fprintln(w.app.Err, noHosts(w.topic))
 	}
 	missing := w.missingHosts()
 	if len(missing) == 0 {
-		fmt.Fprintf(w.App.Out, "deploy %d to %s is done: %s converged\n", n, w.topic, render.Plural(count[deploy.Converged], "host"))
+		fmt.Fprintf(w.app.Out, "deploy %d to %s is done: %s converged\n", n, w.topic, render.Plural(count[deploy.Converged], "host"))
 		return nil
 	}
 	why := w.why(ctx, missing)
-	fmt.Fprintf(w.App.Out, "deploy %d to %s is done: %d of %s converged; %s\n", n, w.topic, count[deploy.Converged], render.Plural(len(w.seen.all), "host"), why)
+	fmt.Fprintf(w.app.Out, "deploy %d to %s is done: %d of %s converged; %s\n", n, w.topic, count[deploy.Converged], render.Plural(len(w.seen.all), "host"), why)
 	if w.missing.Word == "" || w.missing.Word == "ok" {
 		return nil
 	}

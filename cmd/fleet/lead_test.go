@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
-	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 )
 
@@ -18,9 +17,10 @@ func TestFindingQ14Wait(t *testing.T) {
 		var out strings.Builder
 		at := deploy.Rollout{Number: 2, State: deploy.Running, Hosts: []string{"a"}}
 		w := &waiter{
-			DeployFlags: &DeployFlags{Signing: remote.Signing{App: &cli.App{Out: &out}}, topic: "all", patience: cli.Seconds(time.Minute), missing: cli.Choice{Word: "wait"}},
-			lead:        &deploy.Lead{Rollout: at},
-			phases:      map[string]deploy.Phase{},
+			leader: &leader{app: &cli.App{Out: &out}, patience: cli.Seconds(time.Minute), missing: cli.Choice{Word: "wait"}},
+			topic:  "all",
+			lead:   &deploy.Lead{Rollout: at},
+			phases: map[string]deploy.Phase{},
 			seen: members{
 				live: []string{"a", "b", "fresh"}, topic: []string{"a", "b"}, all: []string{"a", "b", "fresh", "gone"},
 				reports: []deploy.Report{{Host: "a"}, {Host: "b"}, {Host: "gone"}},

@@ -28,7 +28,9 @@ import (
 
 // removeFlags are those of the verb hosts remove.
 type removeFlags struct {
-	DeployFlags
+	app          *cli.App
+	store        sharedStore
+	signing      remote.Signing
 	certificates []string // files
 }
 
@@ -36,7 +38,7 @@ type removeFlags struct {
 // The host comes onto the signed list first: all daemons refuse it then, also where a later step fails. Its rights go before its keys, so that
 // a host that is still there cannot write them again.
 func newHostsRemove(a *cli.App) *cobra.Command {
-	f := &removeFlags{DeployFlags: DeployFlags{Signing: remote.Signing{App: a}}}
+	f := &removeFlags{app: a, store: sharedStore{app: a}, signing: remote.Signing{App: a}}
 	cmd := &cobra.Command{
 		Use: "remove NAME...", Short: "Take hosts that have left out of a store, and revoke their certificates", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Remove puts the hosts NAME, with the serials of their certificates, on the list of the store that your deploy key
@@ -50,12 +52,11 @@ the key for secrets, the exports, the statuses of objects, and the reports of de
 list. No removal of an object waits for the host then. It knows the earlier secrets still, so change those. Ask with
 the certificate of root.`,
 		Example: `  mgmt hosts remove web1.example.org --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.Closing(f.run(cmd.Context(), args)) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.store.closing(f.run(cmd.Context(), args)) },
 	}
-	f.Reach(cmd)
-	f.Store.Flags(cmd)
+	f.store.flags(cmd)
 	cli.Exclude(cmd, "world", "socket")
-	f.Signing.Flags(cmd, "a")
+	f.signing.Flags(cmd, "a")
 	cmd.Flags().StringArrayVar(&f.certificates, "certificate", nil, "a `file` with a certificate of one of the hosts, which is revoked, too; repeatable")
 	_ = cmd.MarkFlagFilename("certificate")
 	return cmd
@@ -63,11 +64,11 @@ the certificate of root.`,
 
 func (f *removeFlags) run(ctx context.Context, names []string) error {
 	serials, err := f.serials(names)
-	key, trusted, unsigned := f.Keys()
+	key, trusted, unsigned := f.signing.Keys()
 	if err := errors.Join(err, unsigned); err != nil {
 		return err
 	}
-	w, err := f.world(ctx)
+	w, err := f.store.world(ctx)
 	if err != nil {
 		return err
 	}
@@ -83,7 +84,7 @@ func (f *removeFlags) run(ctx context.Context, names []string) error {
 	for _, name := range known {
 		// The name of a host that nothing knows may be mistyped.
 		if there, err := f.knows(ctx, w, trusted, name); err != nil || !there && len(serials[name]) == 0 {
-			if err == nil && !f.Store.Given() {
+			if err == nil && !f.store.direct.Given() {
 				err = fmt.Errorf("the store has nothing of a host %s", render.Cell(name))
 			}
 			errs = append(errs, err)
@@ -91,7 +92,7 @@ func (f *removeFlags) run(ctx context.Context, names []string) error {
 		}
 		list := slices.Concat(serials[name], f.published(ctx, w, name))
 		err := remote.Retried(func() error {
-			fleet, err := f.Founded(ctx, w, key, trusted, "")
+			fleet, err := f.signing.Founded(ctx, w, key, trusted, "")
 			if err != nil {
 				return err
 			}
@@ -100,23 +101,23 @@ func (f *removeFlags) run(ctx context.Context, names []string) error {
 		if err != nil {
 			return errors.Join(append(errs, fmt.Errorf("the host %s is not removed: %w", render.Cell(name), remote.Explained(err)))...)
 		}
-		if !f.Store.Given() {
-			fmt.Fprintf(f.App.Out, "%s is on the list of removed hosts%s\n", render.Cell(name), withSerials(list))
+		if !f.store.direct.Given() {
+			fmt.Fprintf(f.app.Out, "%s is on the list of removed hosts%s\n", render.Cell(name), withSerials(list))
 		}
 	}
-	if !f.Store.Given() {
+	if !f.store.direct.Given() {
 		return errors.Join(errs...)
 	}
-	etcd, err := f.Store.Open(ctx, f.App)
+	etcd, err := f.store.etcd(ctx)
 	if err == nil {
-		err = removeHosts(ctx, f.App, etcd, known)
+		err = removeHosts(ctx, f.app, etcd, known)
 	}
 	return errors.Join(append(errs, err)...)
 }
 
 // knows reports whether the operator's records or the keys of the store know a host.
 func (f *removeFlags) knows(ctx context.Context, w engine.World, trusted []deploy.Public, name string) (bool, error) {
-	fleet, err := f.Fleet(ctx, w, trusted)
+	fleet, err := f.signing.Fleet(ctx, w, trusted)
 	if err != nil {
 		return false, err
 	}
@@ -181,7 +182,7 @@ func (f *removeFlags) published(ctx context.Context, w engine.World, name string
 		return nil
 	}
 	pool := x509.NewCertPool()
-	text, err := gapi.ReadSmall(f.Store.Access.CA)
+	text, err := gapi.ReadSmall(f.store.direct.Access.CA)
 	if err != nil || !pool.AppendCertsFromPEM(text) {
 		return nil
 	}

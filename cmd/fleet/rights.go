@@ -58,7 +58,9 @@ func (f *rightsFlags) newPassword(user string) (string, error) {
 
 // allowFlags are those of the verb hosts allow.
 type allowFlags struct {
-	DeployFlags
+	app             *cli.App
+	store           sharedStore
+	signing         remote.Signing
 	roles, exportTo []string
 	password        string // the file with the host's new password
 }
@@ -66,7 +68,7 @@ type allowFlags struct {
 // newHostsAllow makes the verb that says what a host is for, and gives it its rights in the store.
 // It may be repeated: the host then has these roles and rights, and no others of earlier calls.
 func newHostsAllow(a *cli.App) *cobra.Command {
-	f := &allowFlags{DeployFlags: DeployFlags{Signing: remote.Signing{App: a}}}
+	f := &allowFlags{app: a, store: sharedStore{app: a}, signing: remote.Signing{App: a}}
 	cmd := &cobra.Command{
 		Use: "allow NAME", Short: "Say which roles a host has, and give it its rights in a store in etcd", Args: cli.Exactly("name"), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: `Allow signs the record of the host NAME with your deploy key: its roles, and the id of the store. This record alone
@@ -81,12 +83,11 @@ store of the running daemon.
 
 A repeated call takes earlier roles and rights away. It brings a removed host back, with a new certificate.`,
 		Example: `  mgmt hosts allow web1.example.org --role web --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem`,
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.Closing(f.run(cmd.Context(), args[0])) },
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.store.closing(f.run(cmd.Context(), args[0])) },
 	}
-	f.Reach(cmd)
-	f.Store.Flags(cmd)
+	f.store.flags(cmd)
 	cli.Exclude(cmd, "world", "socket")
-	f.Signing.Flags(cmd, "a")
+	f.signing.Flags(cmd, "a")
 	fl := cmd.Flags()
 	fl.StringVar(&f.password, "new-password-file", "", "of --world: the `file` with the password of the host, for a host without a certificate")
 	_ = cmd.MarkFlagFilename("new-password-file")
@@ -98,21 +99,21 @@ A repeated call takes earlier roles and rights away. It brings a removed host ba
 func (f *allowFlags) run(ctx context.Context, name string) error {
 	c := rightsFlags{password: f.password}
 	password, err := c.newPassword(name)
-	key, trusted, unsigned := f.Keys()
-	if !f.Store.Given() && (f.password != "" || len(f.exportTo) > 0) {
+	key, trusted, unsigned := f.signing.Keys()
+	if !f.store.direct.Given() && (f.password != "" || len(f.exportTo) > 0) {
 		err = errors.Join(err, errors.New("--new-password-file and --export-to are for a store in etcd: name it with --world"))
 	}
 	// All faults are told before the store is altered.
 	if err := errors.Join(checkHost(name), err, unsigned); err != nil {
 		return err
 	}
-	w, err := f.world(ctx)
+	w, err := f.store.world(ctx)
 	if err != nil {
 		return err
 	}
 	var stays []string // certificates that were revoked
 	err = remote.Retried(func() error {
-		fleet, err := f.Founded(ctx, w, key, trusted, "")
+		fleet, err := f.signing.Founded(ctx, w, key, trusted, "")
 		if err != nil {
 			return err
 		}
@@ -126,9 +127,9 @@ func (f *allowFlags) run(ctx context.Context, name string) error {
 		return fmt.Errorf("the host %s has not got its record: %w", render.Cell(name), remote.Explained(err))
 	}
 	if len(stays) > 0 {
-		fmt.Fprintf(f.App.Err, "%s was removed once: its certificates with the serial %s stay revoked, and it needs a new one\n", render.Cell(name), strings.Join(stays, ", "))
+		fmt.Fprintf(f.app.Err, "%s was removed once: its certificates with the serial %s stay revoked, and it needs a new one\n", render.Cell(name), strings.Join(stays, ", "))
 	}
-	if !f.Store.Given() {
+	if !f.store.direct.Given() {
 		return nil
 	}
 	return f.rights(ctx, name, password)
@@ -136,7 +137,7 @@ func (f *allowFlags) run(ctx context.Context, name string) error {
 
 // rights gives the user of a host its rights in a store in etcd.
 func (f *allowFlags) rights(ctx context.Context, name, password string) error {
-	w, err := f.Store.Open(ctx, f.App)
+	w, err := f.store.etcd(ctx)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine"
@@ -17,9 +20,25 @@ import (
 
 // Takeover signs what an older mgmt has left unsigned.
 type Takeover struct {
-	DeployFlags
-	Yes bool
-	Id  string
+	app     *cli.App
+	store   sharedStore
+	signing remote.Signing
+	dry     bool
+	yes     bool            // the operator has looked at what it signs
+	id      string          // of a store that was made anew
+	trusted []deploy.Public // whose signatures count
+}
+
+// NewTakeover returns a takeover, which asks and says on the streams of the program.
+func NewTakeover(a *cli.App) *Takeover {
+	return &Takeover{app: a, store: sharedStore{app: a}, signing: remote.Signing{App: a}}
+}
+
+// Flags adds the flags of the key, and what the operator answers.
+func (t *Takeover) Flags(cmd *cobra.Command) {
+	t.signing.SignFlag(cmd)
+	cmd.Flags().BoolVar(&t.yes, "yes", false, "take over what is shown, without a question")
+	cmd.Flags().StringVar(&t.id, "store-id", "", "the `id` of the store, where it was made anew and its hosts know one")
 }
 
 // planned is what a takeover would sign.
@@ -32,9 +51,16 @@ type planned struct {
 	resign  bool     // the record of the store is that of a key that is to go
 }
 
-// Run signs the hosts and deploys of a store. A store in which no host and no deploy is known needs no key.
-func (t *Takeover) Run(ctx context.Context) error {
-	w, err := t.world(ctx)
+// Run signs the hosts and deploys of a store: that of a daemon, or the one that direct names. A store in which no host and no deploy is known
+// needs no key. It opens the store for itself, and closes it.
+func (t *Takeover) Run(ctx context.Context, daemon remote.Daemon, direct *remote.Direct, dry bool) error {
+	t.store.daemon, t.store.direct.Place, t.store.direct.Access = daemon, direct.Place, direct.Access
+	t.signing.Trust, t.dry = direct.Trust, dry
+	return t.store.closing(t.run(ctx))
+}
+
+func (t *Takeover) run(ctx context.Context) error {
+	w, err := t.store.world(ctx)
 	if err != nil {
 		return err
 	}
@@ -61,23 +87,23 @@ func (t *Takeover) take(ctx context.Context, w engine.World, granted map[string]
 		return remote.Explained(err)
 	}
 	// The daemon of a store in a file is its only host, and encrypts secrets to itself.
-	if !t.Store.Given() && len(history)+len(reports) == 0 {
+	if !t.store.direct.Given() && len(history)+len(reports) == 0 {
 		return nil
 	}
-	key, trusted, err := t.Keys()
+	key, trusted, err := t.signing.Keys()
 	if err != nil {
 		return fmt.Errorf("the hosts and the deploys of the store are not taken over: %w", err)
 	}
 	t.trusted = trusted
-	fleet, err := t.Fleet(ctx, w, trusted)
+	fleet, err := t.signing.Fleet(ctx, w, trusted)
 	if err != nil {
 		return err
 	}
 	p := t.plan(fleet, key, granted, claims, history)
-	if t.show(fleet, p); t.Dry || fleet.Store != "" && !p.resign && len(p.hosts)+len(p.deploys)+len(p.rights) == 0 {
+	if t.show(fleet, p); t.dry || fleet.Store != "" && !p.resign && len(p.hosts)+len(p.deploys)+len(p.rights) == 0 {
 		return nil
 	}
-	if err := t.confirm(t.Yes, "Sign this?"); err != nil {
+	if err := confirm(t.app, t.yes, "Sign this?"); err != nil {
 		return err
 	}
 	return remote.Explained(t.write(ctx, s, key, p, granted))
@@ -85,10 +111,10 @@ func (t *Takeover) take(ctx context.Context, w engine.World, granted map[string]
 
 // granted returns the rights that the operator has given to users of etcd, none for another store.
 func (t *Takeover) granted(ctx context.Context) (map[string][]etcd.Grant, error) {
-	if !t.Store.Given() {
+	if !t.store.direct.Given() {
 		return nil, nil
 	}
-	w, err := t.Store.Open(ctx, t.App)
+	w, err := t.store.etcd(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +153,7 @@ func (t *Takeover) plan(fleet *deploy.Fleet, key deploy.Key, granted map[string]
 			p.by[name] = "as it says itself"
 			said := claims[name]
 			h.Roles = said.roles()
-			if fleet.Store != "" && t.Yes { // no older mgmt has left that, or nobody has looked at it
+			if fleet.Store != "" && t.yes { // no older mgmt has left that, or nobody has looked at it
 				p.left = append(p.left, claimsOnly(name, h.Roles))
 				continue
 			}
@@ -160,9 +186,9 @@ func claimsOnly(name string, roles []string) string {
 
 // show writes what is to be signed, for the operator to judge.
 func (t *Takeover) show(fleet *deploy.Fleet, p *planned) {
-	out := t.App.Err
+	out := t.app.Err
 	if fleet.Store == "" {
-		fmt.Fprintf(out, "the store gets the id %s\n", cmp.Or(t.Id, "that is made now"))
+		fmt.Fprintf(out, "the store gets the id %s\n", cmp.Or(t.id, "that is made now"))
 	}
 	for _, h := range p.hosts {
 		fmt.Fprintf(out, "%s: roles %s, %s; secrets to %s\n", render.Cell(h.Host), cmp.Or(render.Cells(h.Roles), "none"), p.by[h.Host], render.Cell(cmp.Or(h.Recipient, "nobody, as it has told no key")))
@@ -185,7 +211,7 @@ func (t *Takeover) write(ctx context.Context, s deploy.Store, key deploy.Key, p 
 	for i := range p.hosts {
 		p.hosts[i].By, p.hosts[i].Time = remote.Operator(), now
 	}
-	fleet, err := t.Founded(ctx, s.World, key, t.trusted, t.Id, p.hosts...)
+	fleet, err := t.signing.Founded(ctx, s.World, key, t.trusted, t.id, p.hosts...)
 	if err != nil {
 		return err
 	}
@@ -203,7 +229,7 @@ func (t *Takeover) write(ctx context.Context, s deploy.Store, key deploy.Key, p 
 		}
 	}
 	for _, name := range p.rights {
-		w, err := t.Store.Open(ctx, t.App)
+		w, err := t.store.etcd(ctx)
 		if err == nil {
 			err = w.Add(ctx, name, etcd.SignedGrants(name)...)
 		}
@@ -216,6 +242,6 @@ func (t *Takeover) write(ctx context.Context, s deploy.Store, key deploy.Key, p 
 			return fmt.Errorf("deploy %d to %s: %w", d.Number, render.Cell(d.Topic), err)
 		}
 	}
-	fmt.Fprintf(t.App.Err, "the store is %s: %s and %s are signed for it\n", fleet.Store, render.Plural(len(p.hosts), "host"), render.Plural(len(p.deploys), "deploy"))
+	fmt.Fprintf(t.app.Err, "the store is %s: %s and %s are signed for it\n", fleet.Store, render.Plural(len(p.hosts), "host"), render.Plural(len(p.deploys), "deploy"))
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
-	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
@@ -62,9 +61,8 @@ func TestFindingJ14Migrate(t *testing.T) {
 			}
 			before := contentOf(t, w)
 			var out bytes.Buffer
-			to := &Takeover{Yes: true}
-			to.Dry = dry
-			to.Signing = remote.Signing{App: &cli.App{TrustOthers: true, Out: &out, Err: &out, In: &bytes.Reader{}}, Sign: keyFile}
+			to := NewTakeover(&cli.App{TrustOthers: true, Out: &out, Err: &out, In: &bytes.Reader{}})
+			to.yes, to.dry, to.signing.Sign = true, dry, keyFile
 			err := to.take(t.Context(), w, nil)
 			after := contentOf(t, w)
 			for k, v := range before {

@@ -16,7 +16,6 @@ import (
 	"filippo.io/age"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
-	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/seal"
@@ -93,8 +92,8 @@ func TestFindingH6MigrateKilled(t *testing.T) {
 		return w
 	}
 	migrate := func(w engine.World) error {
-		to := &Takeover{Yes: true}
-		to.Signing = remote.Signing{App: &cli.App{TrustOthers: true, Out: io.Discard, Err: io.Discard, In: &bytes.Reader{}}, Sign: keyFile}
+		to := NewTakeover(&cli.App{TrustOthers: true, Out: io.Discard, Err: io.Discard, In: &bytes.Reader{}})
+		to.yes, to.signing.Sign = true, keyFile
 		return to.take(t.Context(), w, nil)
 	}
 	// state says what is signed, with the id of the store in the place of which it says *.
@@ -175,7 +174,7 @@ func TestFindingH6MigrateAgain(t *testing.T) {
 		yes   bool
 		takes bool
 	}{{"", true, true}, {"", false, true}, {"s1", false, true}, {"s1", true, false}} {
-		to := &Takeover{Yes: c.yes}
+		to := &Takeover{yes: c.yes}
 		p := to.plan(&deploy.Fleet{StoreRecord: deploy.StoreRecord{Store: c.store, Number: 1}}, key, nil, claims, nil)
 		if (len(p.hosts) == 1) != c.takes {
 			t.Errorf("%+v: it takes over %v", c, p.hosts)
