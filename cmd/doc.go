@@ -19,12 +19,13 @@
 // A verb stands in the room of those who use it: run, plan, ask, api, fleet, secret, author or machine. A file has
 // one verb: a struct with its flags, a function New... that makes the command, and a method run that does the work.
 // The table verbs names all of them. Flags that several verbs share are structs of packages inputs and remote. A verb
-// holds them as fields and calls their method Flags.
+// holds them as fields and calls their method Flags. What the verbs of a room share is a type of its own, and never
+// the flags of one of them.
 //
 // A setting is a flag that the environment and the configuration file can give too. The table of package cli
 // declares all of them, and cli.Bind makes the flag. A verb reads a setting only from the field that Bind has filled.
 //
-// What a verb shows is a document: package render writes it as JSON or YAML, and the verb itself as text.
+// What a verb shows is a document: package render writes it as JSON or YAML, and the verb itself as text. A table of text is a render.Table.
 //
 // # Laws
 //

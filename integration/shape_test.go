@@ -160,6 +160,28 @@ func TestReactorHasFloors(t *testing.T) {
 	}
 }
 
+// maxMethods bounds the methods of a type of cmd, with those of what it embeds. A verb with more has become the helper of other verbs.
+const maxMethods = 25
+
+// TestVerbsHaveFewMethods: a verb holds what it needs as fields, and inherits no methods of other verbs.
+func TestVerbsHaveFewMethods(t *testing.T) {
+	most := 0
+	for path, c := range checkTypes(t, "./cmd/...") {
+		scope := c.types.Scope()
+		for _, name := range scope.Names() {
+			if named, ok := scope.Lookup(name).(*types.TypeName); ok {
+				n := types.NewMethodSet(types.NewPointer(named.Type())).Len()
+				if most = max(most, n); n > maxMethods {
+					t.Errorf("%s.%s has %d methods: give others what they need as a type of its own", path, name, n)
+				}
+			}
+		}
+	}
+	if most < maxMethods/2 {
+		t.Errorf("the most methods of a type are %d: the test does not see them", most)
+	}
+}
+
 // circleOf returns files that name each other in a circle, nil for none.
 func circleOf(below map[string]map[string]bool) (circle []string) {
 	done := map[string]bool{}
