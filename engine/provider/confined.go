@@ -22,7 +22,7 @@ type Confiner interface {
 
 // confined reports whether the values of an attribute are not for all users.
 func confined(by safepath.Walker, p Provider, wanted Record, attribute string) bool {
-	if c, ok := As[Confiner](p); ok && c.Confined(wanted.Clone(), attribute) {
+	if c, ok := p.(Confiner); ok && c.Confined(wanted.Clone(), attribute) {
 		return true
 	}
 	files := filesOf(p)
@@ -106,7 +106,7 @@ func (r *res) Exposes(params []string) (string, schema.Mode) {
 	if err != nil {
 		return "", ""
 	}
-	if l, ok := As[Locator](r.kind.make()); ok {
+	if l, ok := r.kind.make().(Locator); ok {
 		for _, path := range l.Files(w.record.Clone()) {
 			return path, ""
 		}

@@ -309,7 +309,7 @@ func (c *controller) hangUp() (err error) {
 	c.mu.Unlock()
 	p := c.prov
 	c.prov = nil
-	if closer, ok := As[Closer](p); ok {
+	if closer, ok := p.(Closer); ok {
 		defer engine.Caught("Close", &err)
 		return closer.Close()
 	}

@@ -7,9 +7,8 @@
 //	kind, err := provider.New(def, func() provider.Provider { return &keys{} }) // err is all that is wrong with def
 //	err = registry.Register(kind.Name(), kind.New)
 //
-// Bind makes a Provider of one whose records are a struct of the author's own.
-// External makes one of two commands that speak JSON lines. DecodeDefinition reads a
-// Definition from a file, with positions.
+// External makes a Provider of two commands that speak JSON lines. DecodeDefinition
+// reads a Definition from a file, with positions.
 //
 // # Words
 //

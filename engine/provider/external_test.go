@@ -466,3 +466,22 @@ func TestExternalLaw(t *testing.T) {
 		}
 	})
 }
+
+func sameRecord(a, b provider.Record) bool {
+	return reflect.DeepEqual(openRecord(a), openRecord(b))
+}
+
+// openRecord reveals secrets, for the comparison.
+func openRecord(r provider.Record) map[string]any {
+	out := map[string]any{}
+	for k, v := range r {
+		switch s := v.(type) {
+		case schema.Secret:
+			v = []any{"secret", s.Reveal()}
+		case puppettype.Sensitive:
+			v = []any{"secret", s.Reveal()}
+		}
+		out[k] = v
+	}
+	return out
+}

@@ -206,10 +206,10 @@ func (k *Kind) fits(make func() Provider) (err error) {
 		return fmt.Errorf("the type %s: its constructor has made no provider", k.def.Name)
 	}
 	var errs []error
-	if c, ok := As[Closer](p); ok {
+	if c, ok := p.(Closer); ok {
 		errs = append(errs, c.Close())
 	}
-	if _, ok := As[Locator](p); k.rooted && !ok {
+	if _, ok := p.(Locator); k.rooted && !ok {
 		errs = append(errs, fmt.Errorf("the type %s is rooted, and its provider %T does not name its files", k.def.Name, p))
 	}
 	byCommands, ok := p.(commands)

@@ -171,8 +171,8 @@ type FileSearcher interface {
 
 // filesOf returns what says in which files a thing is while the graph runs; nil for a provider of things in no files.
 func filesOf(p Provider) func(wanted Record) []string {
-	l, locates := As[Locator](p)
-	s, searches := As[FileSearcher](p)
+	l, locates := p.(Locator)
+	s, searches := p.(FileSearcher)
 	if !locates && !searches {
 		return nil
 	}
@@ -202,15 +202,3 @@ type Interval = time.Duration
 // DefaultPoll is how often things are read where neither the definition nor the
 // provider says better.
 const DefaultPoll Interval = time.Minute
-
-// As returns the optional methods T of a provider, or of the provider that it
-// wraps.
-func As[T any](p Provider) (t T, ok bool) {
-	if t, ok = p.(T); ok {
-		return t, true
-	}
-	if w, wraps := p.(interface{ unwrap() any }); wraps {
-		t, ok = w.unwrap().(T)
-	}
-	return t, ok
-}

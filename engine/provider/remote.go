@@ -59,7 +59,11 @@ func noTarget(name string, ts *Targets) error {
 	if len(names) == 0 {
 		return fmt.Errorf("there is no target %q, nor any other: --targets names the folder with their files", shorten(name))
 	}
-	return fmt.Errorf("there is no target %q: there are %s%s", shorten(name), strings.Join(names, ", "), meant(name, names))
+	hint := ""
+	if near := schema.Nearest(name, names); near != "" {
+		hint = fmt.Sprintf(" (did you mean %q?)", near)
+	}
+	return fmt.Errorf("there is no target %q: there are %s%s", shorten(name), strings.Join(names, ", "), hint)
 }
 
 // find returns a target that is declared.

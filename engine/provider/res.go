@@ -264,10 +264,10 @@ func (r *res) Rooted() (writes, apart []string) {
 	if err != nil {
 		return nil, r.kind.apart
 	}
-	if c, ok := As[Closer](p); ok {
+	if c, ok := p.(Closer); ok {
 		defer func() { _ = engine.Guard("Close", c.Close) }()
 	}
-	l, _ := As[Locator](p)
+	l, _ := p.(Locator)
 	return l.Files(w.record.Clone()), r.kind.apart
 }
 

@@ -355,7 +355,7 @@ func (k *Kind) find(ctx context.Context, rt *Runtime, p Finder, f Filter, found 
 			return fmt.Errorf("what Find has returned for %s: %w", n, err)
 		}
 		if got != n {
-			return fmt.Errorf("Find has returned %s for %s", got, n)
+			return fmt.Errorf("its Find has returned %s for %s", got, n)
 		}
 		found[n] = &entry{record: rec.Clone()}
 	}

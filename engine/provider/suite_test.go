@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -148,64 +146,4 @@ func setLeaf(out *bytes.Buffer, dir, line string) error {
 		status, message = "failed", err.Error()
 	}
 	return json.NewEncoder(out).Encode(map[string]any{"title": order.Title, "status": status, "message": message})
-}
-
-// boundLeaf is a leaf as the struct of an author.
-type boundLeaf struct {
-	Ensure string                      `attr:"ensure"`
-	Name   string                      `attr:"name"`
-	Text   provider.Opt[string]        `attr:"text"`
-	Seal   provider.Opt[schema.Secret] `attr:"seal"`
-}
-
-// boundLeaves provides them.
-type boundLeaves struct{ dir string }
-
-func (p boundLeaves) Get(context.Context, *provider.Runtime, provider.Filter) iter.Seq2[boundLeaf, error] {
-	return func(yield func(boundLeaf, error) bool) {
-		all, err := leaves(p.dir)
-		if err != nil {
-			yield(boundLeaf{}, err)
-			return
-		}
-		for name, l := range all {
-			if !yield(boundLeaf{"present", name, provider.Some(l.text), provider.Some(schema.NewSecret(l.seal))}, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (p boundLeaves) Set(ctx context.Context, rt *provider.Runtime, changes []provider.TypedChange[boundLeaf]) error {
-	for _, c := range changes {
-		path := filepath.Join(p.dir, c.Should.Name)
-		var err error
-		if c.Should.Ensure == "absent" {
-			err = os.RemoveAll(path)
-		} else {
-			l, _ := readLeaf(path)
-			if v, ok := c.Should.Text.Get(); ok {
-				l.text = v
-			}
-			if v, ok := c.Should.Seal.Get(); ok {
-				l.seal = v.Reveal()
-			}
-			err = l.write(path)
-		}
-		if err != nil {
-			rt.Log.Failed(c.Title, fmt.Sprint("writing it: ", err))
-		}
-	}
-	return context.Cause(ctx)
-}
-
-// TestBoundLaws: a provider of a struct keeps the laws.
-func TestBoundLaws(t *testing.T) {
-	s := leafSuite(0)
-	s.New = func(t *testing.T, dir string) func() provider.Provider {
-		mk, err := provider.Bind(s.Definition, func() provider.TypedProvider[boundLeaf] { return boundLeaves{dir} })
-		must(t, err)
-		return mk
-	}
-	providertest.Run(t, s)
 }

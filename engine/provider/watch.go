@@ -147,7 +147,7 @@ func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	}
 	news := w.news
 	defer func() {
-		if closer, ok := As[Closer](p); ok {
+		if closer, ok := p.(Closer); ok {
 			err = errors.Join(err, engine.Guard("Close", closer.Close))
 		}
 	}()
@@ -155,7 +155,7 @@ func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	once := sync.OnceFunc(func() { close(w.armed) })
 	g.Go(func() error { return c.report(ctx, news) })
 	g.Go(func() error {
-		if w, ok := As[Watcher](p); ok && c.away == nil {
+		if w, ok := p.(Watcher); ok && c.away == nil {
 			err := engine.Guard("Watch", func() error { return w.Watch(ctx, c.runtime(c.host), once, news.add) })
 			if err == nil && ctx.Err() == nil {
 				err = errors.New("the Watch of the provider has ended by itself")
@@ -174,7 +174,7 @@ func (c *controller) poll(ctx context.Context, p Provider, news *news) error {
 	if every == 0 {
 		every = DefaultPoll
 	}
-	stamper, _ := As[Stamper](p)
+	stamper, _ := p.(Stamper)
 	last, first := "", true
 	for {
 		select {

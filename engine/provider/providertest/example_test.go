@@ -23,33 +23,26 @@ var definition = provider.Definition{
 	},
 }
 
-// Note is one note.
-type Note struct {
-	Name   string               `attr:"name"`
-	Ensure string               `attr:"ensure"`
-	Text   provider.Opt[string] `attr:"text"`
-}
-
 // board keeps each note in a file of its name.
 type board struct{ dir string }
 
-func (b *board) Get(context.Context, *provider.Runtime, provider.Filter) iter.Seq2[Note, error] {
-	return func(yield func(Note, error) bool) {
+func (b *board) Get(context.Context, *provider.Runtime, provider.Filter) iter.Seq2[provider.Record, error] {
+	return func(yield func(provider.Record, error) bool) {
 		files, err := filepath.Glob(filepath.Join(b.dir, "*"))
 		if err != nil {
-			yield(Note{}, err)
+			yield(nil, err)
 			return
 		}
 		for _, f := range files {
 			text, err := os.ReadFile(f)
-			if !yield(Note{filepath.Base(f), "present", provider.Some(string(text))}, err) {
+			if !yield(provider.Record{"name": filepath.Base(f), "ensure": "present", "text": string(text)}, err) {
 				return
 			}
 		}
 	}
 }
 
-func (b *board) Set(ctx context.Context, rt *provider.Runtime, changes []provider.TypedChange[Note]) error {
+func (b *board) Set(ctx context.Context, rt *provider.Runtime, changes []provider.Change) error {
 	for _, c := range changes {
 		if err := b.set(c.Should); err != nil {
 			rt.Log.Failed(c.Title, err.Error())
@@ -58,15 +51,15 @@ func (b *board) Set(ctx context.Context, rt *provider.Runtime, changes []provide
 	return ctx.Err()
 }
 
-func (b *board) set(n Note) error {
-	path := filepath.Join(b.dir, n.Name)
-	if n.Ensure == "absent" {
+func (b *board) set(n provider.Record) error {
+	path := filepath.Join(b.dir, n["name"].(string))
+	if n["ensure"] == "absent" {
 		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 		return nil
 	}
-	text, _ := n.Text.Get()
+	text, _ := n["text"].(string)
 	return os.WriteFile(path, []byte(text), 0o600)
 }
 
@@ -74,11 +67,7 @@ func TestNotes(t *testing.T) {
 	providertest.Run(t, providertest.Suite{
 		Definition: definition,
 		New: func(t *testing.T, dir string) func() provider.Provider {
-			make, err := provider.Bind(definition, func() provider.TypedProvider[Note] { return &board{dir} })
-			if err != nil {
-				t.Fatal(err)
-			}
-			return make
+			return func() provider.Provider { return &board{dir} }
 		},
 		Thing: func(string) providertest.Thing {
 			return providertest.Thing{Title: "milk", Values: providertest.Values{"text": "two bottles"}}

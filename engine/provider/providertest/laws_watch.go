@@ -31,7 +31,7 @@ type patrol struct {
 // other method uses.
 func (w *world) patrol() (*patrol, error) {
 	p := w.make()
-	watcher, ok := provider.As[provider.Watcher](p)
+	watcher, ok := p.(provider.Watcher)
 	if !ok {
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (pt *patrol) end() error {
 	if n := pt.calls.Load(); n > 1 {
 		err = errors.Join(err, fmt.Errorf("its Watch called armed %d times", n))
 	}
-	if c, ok := provider.As[provider.Closer](pt.p); ok {
+	if c, ok := pt.p.(provider.Closer); ok {
 		err = errors.Join(err, c.Close())
 	}
 	return err
@@ -180,7 +180,7 @@ func lawStamp(e *env) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := provider.As[provider.Stamper](w.p); !ok {
+	if _, ok := w.p.(provider.Stamper); !ok {
 		return nil
 	}
 	stamps := map[string]string{}
@@ -219,7 +219,7 @@ func lawStamp(e *env) error {
 
 // stamp asks twice, of two provider objects.
 func (w *world) stamp() (string, error) {
-	s, _ := provider.As[provider.Stamper](w.p)
+	s, _ := w.p.(provider.Stamper)
 	a, err := s.Stamp(w.t.Context(), w.runtime(nil))
 	if err != nil {
 		return "", err
@@ -227,7 +227,7 @@ func (w *world) stamp() (string, error) {
 	if err := w.next(); err != nil {
 		return "", err
 	}
-	s, _ = provider.As[provider.Stamper](w.p)
+	s, _ = w.p.(provider.Stamper)
 	b, err := s.Stamp(w.t.Context(), w.runtime(nil))
 	if err == nil && a != b {
 		err = errors.New("the stamp has changed, and nothing else")
@@ -247,7 +247,7 @@ func lawClose(e *env) error {
 	}
 	defer func() { w.p = nil }()
 	for _, use := range []bool{false, true} {
-		p, ok := provider.As[provider.Closer](w.make())
+		p, ok := w.make().(provider.Closer)
 		if !ok {
 			return nil
 		}
