@@ -59,7 +59,7 @@ error among them the code is 1.`,
 		RunE:        func(cmd *cobra.Command, args []string) error { return f.run(a, cmd, args) },
 	}
 	fl := cmd.Flags()
-	cli.Forms(cmd, &f.output, "how to write the settings", []settingJSON{}, "text")
+	cli.Forms(cmd, &f.output, "output format", []settingJSON{}, "text")
 	cli.Choose(cmd, &f.format, "format", "", "how to write the findings of --check", "text", "json", "github")
 	fl.BoolVar(&f.check, "check", false, "say everything that is wrong with the file, and show nothing")
 	fl.BoolVar(&f.schema, "schema", false, "write the JSON Schema of the file")

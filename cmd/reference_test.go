@@ -73,7 +73,7 @@ func TestPageOfAVerb(t *testing.T) {
 		if ok && !strings.Contains(index, "]("+v.name+".md) | "+cmd.Short+". |") {
 			t.Errorf("the index lacks %s", v.name)
 		}
-		for _, once := range []string{cli.ExitCodes, "| `--prefix folder` |  | the folder with the state", "| `--socket path`"} {
+		for _, once := range []string{cli.ExitCodes, "| `--prefix folder` |  | state folder", "| `--socket path`"} {
 			if strings.Contains(page, once) {
 				t.Errorf("the page of %s repeats what the index has: %s", v.name, once)
 			}

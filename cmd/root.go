@@ -127,7 +127,7 @@ repairs it the moment it drifts.`,
 		Example: `  mgmt init                       # write a first graph
   mgmt plan graph.yaml            # what would change?
   mgmt run graph.yaml             # make it so, and keep it so
-  mgmt status                     # how does it stand?`,
+  mgmt status                     # what is its status?`,
 		Version:           cli.CurrentVersion().String(), // the flag --version, as many expect it
 		SilenceUsage:      true,
 		SilenceErrors:     true,

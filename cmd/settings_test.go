@@ -53,8 +53,8 @@ func TestFindingD6EveryFlagOfRun(t *testing.T) {
 			}
 			seen[name] = s.Key
 		}
-		if s.Example == "" || cli.Settings.Later[s.Key] != "" {
-			t.Errorf("%s has no example, or is not built", s.Key)
+		if s.Example == "" || cli.Settings.Instead[s.Key] != "" {
+			t.Errorf("%s has no example, or is refused", s.Key)
 		}
 		if err := f.Value.Set(exampleText(t, s.Key)); err != nil {
 			t.Errorf("%s: the flag refuses the example: %v", s.Key, err)
@@ -142,7 +142,7 @@ func TestFindingD6BadInput(t *testing.T) {
 		"graph: a\npuppet_catalog: b\n":      "FILE:2:1: graph and puppet_catalog exclude each other",
 		"debug: true\ndebug: true\n":         `FILE:2:1: the key "debug" is given twice`,
 		"vars: {a: b}\n":                     "FILE:1:7: vars: must be a list",
-		"secrets: []\n":                      "FILE:1:1: secrets is not built yet: a secret never stands in this file",
+		"secrets: []\n":                      "FILE:1:1: unknown setting \"secrets\": this file never holds secrets",
 		"yaml: a\n":                          `FILE:1:1: unknown setting "yaml" (did you mean "graph"?)`,
 		"--- {}\n--- {}\n":                   "FILE:2:",
 		"debug: &a [*a]\n":                   "FILE:1:",

@@ -24,6 +24,6 @@ func newVersion(a *cli.App) *cobra.Command {
 			return err
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it", cli.VersionJSON{}, "text")
+	cli.Forms(cmd, &output, "output format", cli.VersionJSON{}, "text")
 	return cmd
 }

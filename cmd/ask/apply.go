@@ -37,7 +37,7 @@ func (f *verdictFlags) flags(cmd *cobra.Command) {
 	f.Daemon.Flags(cmd, control.Verdict{})
 	cli.ColorFlag(cmd, &f.color)
 	fl := cmd.Flags()
-	fl.Var(&f.wait, "wait", "wait until the graph has come to rest, at most for this `time` ("+defaultWait+" without one), and say by the exit code how it stands")
+	fl.Var(&f.wait, "wait", "wait until the graph has settled, at most this `time` ("+defaultWait+" without a value), and exit with its status")
 	fl.Lookup("wait").NoOptDefVal = defaultWait
 }
 
@@ -49,20 +49,19 @@ func NewApply(a *cli.App) *cobra.Command {
 	f := &verdictFlags{}
 	cmd := &cobra.Command{
 		Use:   "apply FILE",
-		Short: "Give the running daemon another graph, and say what becomes of it",
-		Long: `Apply gives the running daemon a graph: it is checked as the daemon would read
-it, with its types and backends, put in the place of the daemon's graph file,
-and read. Owner and mode of that file stay, and its earlier content is kept next
-to it, in FILE.previous. A graph that is refused changes nothing: the file is
-what it was, and the last good graph goes on. Relative paths in the graph, as of
-include, count from the daemon's graph file. FILE is - for standard input.
+		Short: "Replace the graph of the running daemon, and report the outcome",
+		Long: `Apply sends a graph to the running daemon. The daemon validates it with its own
+types and backends, writes it over its graph file, and loads it. The file keeps
+its owner and mode, and FILE.previous keeps its old content. If the daemon rejects
+the graph, the file and the running graph stay as they are. Relative paths in the
+graph start at the daemon's graph file. FILE is - for standard input.
 
-It ends with 0 when the graph is in effect, and with 1 when it was refused. With
---wait it waits until that graph has come to rest, and ends as run does: 0 all is as
-wanted, 2 something would change or is held, 4 something failed or is blocked, 6
-both, 5 the time is over.
+The exit code is 0 if the graph took effect, and 1 if it was refused. With --wait,
+apply waits until the graph has settled, and exits as run does: 0 everything is as
+declared, 2 something would change or is held, 4 something failed or is blocked, 6
+for both, 5 the wait timed out.
 
-Only root and the user that the daemon runs as may do that.`,
+Only root and the daemon's user may do this.`,
 		Example: `  mgmt apply graph.yaml --wait
   generate | mgmt apply - --wait=10m`,
 		Args: oneFile,
@@ -79,14 +78,14 @@ func NewReload(a *cli.App) *cobra.Command {
 	f := &verdictFlags{}
 	cmd := &cobra.Command{
 		Use:   "reload",
-		Short: "Have the running daemon read its settings and its graph again, and say what becomes of them",
-		Long: `Reload has the running daemon read its configuration and its graph again,
-changed or not. It ends with 0 when the graph is in effect, and with 1 and all
-that is wrong when either was refused: then settings and graph stay as they
-were. A warning names each setting that waits for a restart. With --wait it
-waits as apply does.
+		Short: "Reload the settings and the graph of the running daemon, and report the outcome",
+		Long: `Reload makes the running daemon read its configuration and its graph again,
+changed or not. The exit code is 0 if the graph took effect. If either is refused,
+reload prints every error, the exit code is 1, and settings and graph stay as they
+are. A warning names each setting that needs a restart. With --wait, reload waits
+as apply does.
 
-Only root and the user that the daemon runs as may do that.`,
+Only root and the daemon's user may do this.`,
 		Example: `  mgmt reload --wait`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.reload(cmd.Context(), a) },

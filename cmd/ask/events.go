@@ -29,14 +29,14 @@ func NewEvents(a *cli.App) *cobra.Command {
 	f := &eventsFlags{}
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Show what happens as it happens",
-		Long: `Events shows changes, failures, graphs that take effect, and other events of the
-running daemon, as they happen, until the daemon ends. Each event has a number
-(with -o json it is the id); with --since it begins after that event, with
-everything since then, also before a restart of the daemon.
+		Short: "Stream events as they happen",
+		Long: `Events shows the running daemon's events, such as changes, failures and new
+graphs, as they happen, until the daemon exits. Each event has a number (the id
+with -o json). With --since, the stream starts after that event, even if the
+daemon has restarted since.
 
 ` + cli.SelectionHelp + `
-Modules, labels and states are those of the moment at which events begins.`,
+Modules, labels and states are taken when events starts.`,
 		Example: `  mgmt events
   mgmt events --outcome changed,failed
   mgmt events -o json --since 4711`,
@@ -51,8 +51,8 @@ Modules, labels and states are those of the moment at which events begins.`,
 	}
 	f.Flags(cmd, control.Event{})
 	fl := cmd.Flags()
-	fl.Uint64Var(&f.since, "since", 0, "begin after the event with this `id`; 0 for the oldest that is kept")
-	fl.StringVar(&f.resource, "resource", "", "only events of the resources of this `selection`")
+	fl.Uint64Var(&f.since, "since", 0, "start after the event with this `id`; 0 is before the oldest one kept")
+	fl.StringVar(&f.resource, "resource", "", "show only events of resources in this `selection`")
 	outcomeFlag(cmd, &f.outcomes)
 	cli.ColorFlag(cmd, &f.color)
 	_ = cmd.RegisterFlagCompletionFunc("resource", f.CompleteResource)
@@ -66,7 +66,7 @@ func outcomeFlag(cmd *cobra.Command, list *[]string) {
 	for _, o := range control.Outcomes() {
 		words = append(words, string(o))
 	}
-	cmd.Flags().StringSliceVar(list, "outcome", nil, "only events of these `kinds`: "+cli.OrList(words))
+	cmd.Flags().StringSliceVar(list, "outcome", nil, "show only events of these `kinds`: "+cli.OrList(words))
 	_ = cmd.RegisterFlagCompletionFunc("outcome", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 

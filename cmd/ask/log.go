@@ -37,13 +37,13 @@ func NewLog(a *cli.App) *cobra.Command {
 	f := &logVerb{}
 	cmd := &cobra.Command{
 		Use:   "log",
-		Short: "Show what has happened",
-		Long: `Log asks the running daemon for its history, the newest events last: its changes
-and their reasons, failures, and the graphs that took effect, also before its
-last start. A run with nothing to do is not in it. Where no daemon answers, log
-reads the history that the last one has left in the state folder, and says so.
+		Short: "Show past events",
+		Long: `Log shows the running daemon's history, newest last: changes and their reasons,
+failures, and graphs that took effect, even before its last start. Runs that had
+nothing to do are not recorded. If no daemon answers, log reads the history that
+the last one left in the state folder, and says so.
 
-A time is a duration before now (2h), a date (2026-01-02), or a moment
+A time is a duration before now (2h), a date (2026-01-02), or a date and time
 (2026-01-02T15:04:05).
 
 ` + cli.SelectionHelp,
@@ -56,11 +56,11 @@ A time is a duration before now (2h), a date (2026-01-02), or a moment
 	}
 	f.Flags(cmd, control.Log{})
 	fl := cmd.Flags()
-	fl.StringVar(&f.resource, "resource", "", "only events of the resources of this `selection`")
+	fl.StringVar(&f.resource, "resource", "", "show only events of resources in this `selection`")
 	outcomeFlag(cmd, &f.outcomes)
-	fl.StringVar(&f.since, "since", "", "only events from this `time` on")
-	fl.StringVar(&f.until, "until", "", "only events before this `time`")
-	fl.IntVarP(&f.n, "number", "n", 100, fmt.Sprintf("how many events to show, at most %d", mostEvents))
+	fl.StringVar(&f.since, "since", "", "show only events at or after this `time`")
+	fl.StringVar(&f.until, "until", "", "show only events before this `time`")
+	fl.IntVarP(&f.n, "number", "n", 100, fmt.Sprintf("number of events to show, at most %d", mostEvents))
 	cli.ColorFlag(cmd, &f.color)
 	_ = cmd.RegisterFlagCompletionFunc("resource", f.CompleteResource)
 	return cmd

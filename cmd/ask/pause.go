@@ -31,12 +31,12 @@ func NewPause(a *cli.App) *cobra.Command {
 	f := &pauseFlags{}
 	cmd := &cobra.Command{
 		Use:   "pause [SELECTION] --for TIME",
-		Short: "Leave resources, or everything, alone for a while",
-		Long: `Pause tells the running daemon to leave a resource alone, all of a selection, or
-without one everything. It is watched, but neither checked nor repaired. Once it
-has drifted, the resources that depend on it wait. A pause ends by itself, lasts
-over restarts of the daemon, and stands in status. A later one takes the place
-of an earlier one. What a later graph adds is not paused.
+		Short: "Pause resources, or everything, for a while",
+		Long: `Pause stops the running daemon from checking and repairing the selected resources,
+or without a selection all of them. Paused resources are still watched; once one
+drifts, its dependents wait. A pause ends by itself, survives restarts of the
+daemon, is shown by status, and replaces an earlier pause. Resources that a later
+graph adds are not paused.
 
 ` + cli.SelectionHelp,
 		Example: `  mgmt pause 'file[/etc/motd]' --for 2h --reason "moving the disks"
@@ -47,8 +47,8 @@ of an earlier one. What a later graph adds is not paused.
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	f.Flags(cmd, control.Done{})
-	cmd.Flags().Var(&f.span, "for", "how long")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "a `text` for status and the history")
+	cmd.Flags().Var(&f.span, "for", "length of the pause")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "`text` to show in status and the history")
 	return cmd
 }
 

@@ -23,11 +23,11 @@ func NewResume(a *cli.App) *cobra.Command {
 	f := &resumeFlags{}
 	cmd := &cobra.Command{
 		Use:   "resume [SELECTION]",
-		Short: "End a pause, and let held changes through",
-		Long: `Resume ends the pause of a resource, or of all of a selection, and lets them go on
-if a limit holds them. Without a selection it ends every pause and lets everything
-go on, and a change budget begins anew. A resource that is neither paused nor held
-is left as it is, and its state is shown.
+		Short: "End pauses, and release held changes",
+		Long: `Resume ends the pauses of the selected resources, and releases those that a limit
+holds. Without a selection, it ends every pause, releases everything that is held,
+and resets the change budget. If a resource is neither paused nor held, resume only
+shows its state.
 
 ` + cli.SelectionHelp,
 		Example: `  mgmt resume 'file[/etc/motd]'

@@ -21,12 +21,12 @@ func NewRetry(a *cli.App) *cobra.Command {
 	f := &retryFlags{}
 	cmd := &cobra.Command{
 		Use:   "retry [SELECTION...]",
-		Short: "Try failed resources again",
-		Long: `Retry tells the running daemon to try failed resources again at once, without
-a selection all that have failed. Their retries are counted anew. The resources
-that depend on them go on when they are well. With the name of a resource that has
-not failed nothing is tried, and the error says how it is; of a pattern, those are
-tried that have failed.
+		Short: "Retry failed resources now",
+		Long: `Retry makes the running daemon retry the failed resources of a selection at once, or
+without one all failed resources. Their retry counts start at zero, and their
+dependents continue once they succeed. If a resource is named and has not failed,
+retry changes nothing and reports its state as an error; a pattern skips resources
+that have not failed.
 
 ` + cli.SelectionHelp,
 		Example: `  mgmt retry 'exec[deploy]'

@@ -49,28 +49,27 @@ func NewStatus(a *cli.App) *cobra.Command {
 	f := &statusFlags{timeout: cli.Seconds(time.Minute)}
 	cmd := &cobra.Command{
 		Use:   "status [SELECTION]",
-		Short: "Say how the running daemon and its resources stand",
-		Long: `Status asks the running daemon how many resources are in which state, and names
-each one that is not ok. It shows the error and the time of the next try, the
-resource that blocks it, or the pause and its end. With a selection it names all
-resources of that, and counts them apart; with --state those of them.
+		Short: "Show the status of the running daemon and its resources",
+		Long: `Status counts the running daemon's resources by state, and lists each one that is
+not ok with its error and next retry, the resource that blocks it, or its pause.
+With a selection, it lists and counts the selected resources; --state limits them
+by state. A resource that is being retried or checked is listed in its last
+settled state. An ok resource that is being changed is not settled.
 
-A resource that is tried again, or looked at, is told as it rested last. A
-resource that is being altered at this moment though it was well does not rest.
+With --wait=converged, status waits until the graph has settled, even if the daemon
+is still starting, and exits with code 5 on timeout.
 
-With --wait=converged it waits until the graph has come to rest, also for a daemon
-that is only starting, and ends with code 5 if that takes too long. With --exit-code
-it ends as run does: 0 all is as wanted, 2 something would change or is held, 4
-something failed or is blocked, 6 both. It ends with 1 where the newest graph was
-refused, and with 5 while something has not come to rest yet. State that was
-lost with the state folder counts as failed. Of the resources
-those of a selection alone decide, where there is one. What a selection selects is
-decided anew at each look: with --watch it may be nothing for a while.
+With --exit-code, status exits as run does: 0 everything is as declared, 2 something
+would change or is held, 4 something failed or is blocked, 6 for both, 1 the newest
+graph was refused, 5 something has not settled yet. State that was lost with the
+state folder counts as failed. With a selection, only the selected resources count.
+The selection is evaluated at each look, so with --watch it may match nothing for a
+while.
 
 ` + cli.SelectionHelp + `
 
-With --dump it writes for each resource that is not settled its activity, or the
-thing that it waits for. Use it where nothing seems to happen.`,
+With --dump, status shows what each unsettled resource is doing or waiting for. Use
+it if the daemon seems stuck.`,
 		Example: `  mgmt status
   mgmt status 'file[/etc/nginx/*]' --state failed
   mgmt status --watch
@@ -85,13 +84,13 @@ thing that it waits for. Use it where nothing seems to happen.`,
 	}
 	f.Flags(cmd, control.Status{})
 	fl := cmd.Flags()
-	fl.BoolVar(&f.all, "all", false, "name also the resources that are ok, and all of many")
-	fl.StringSliceVar(&f.states, "state", nil, "name the resources in these `states`")
-	fl.BoolVar(&f.watch, "watch", false, "go on showing it; off a terminal whenever it has changed")
-	fl.StringVar(&f.wait, "wait", "", "wait for this `state` of the graph: converged")
-	fl.Var(&f.timeout, "timeout", "how long to wait")
-	fl.BoolVar(&f.exitCode, "exit-code", false, "say by the exit code how the resources stand")
-	fl.BoolVar(&f.dump, "dump", false, "write the activity of each resource that is not settled, or the thing that it waits for")
+	fl.BoolVar(&f.all, "all", false, "list every resource, even if it is ok or there are many")
+	fl.StringSliceVar(&f.states, "state", nil, "list the resources in these `states`")
+	fl.BoolVar(&f.watch, "watch", false, "keep showing the status; without a terminal, only when it changes")
+	fl.StringVar(&f.wait, "wait", "", "wait until the graph is in this `state`: converged")
+	fl.Var(&f.timeout, "timeout", "maximum time to wait")
+	fl.BoolVar(&f.exitCode, "exit-code", false, "report the status as the exit code")
+	fl.BoolVar(&f.dump, "dump", false, "show what each unsettled resource is doing or waiting for")
 	cli.ColorFlag(cmd, &f.color)
 	_ = cmd.RegisterFlagCompletionFunc("wait", cobra.FixedCompletions([]string{"converged"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(selection.States(), cobra.ShellCompDirectiveNoFileComp))

@@ -32,18 +32,17 @@ func NewWhy(a *cli.App) *cobra.Command {
 	f := &whyFlags{}
 	cmd := &cobra.Command{
 		Use:   "why SELECTION",
-		Short: "Show the causes of the last runs of a resource, and their changes",
-		Long: `Why asks the running daemon for the last runs of a resource, the newest first, or
-of each resource of a selection: the changes of each one, and its cause. A cause is an event (of which file or
-bus, and how many of them came together), a new graph, time, or the end of a
-pause. It may also be another resource that notifies it or has sent it a value,
-with the cause of that in turn.
+		Short: "Show why a resource ran last, and what it changed",
+		Long: `Why shows the last runs of each selected resource, newest first, with the changes
+and the cause of each run. The cause is an event (with its file or bus, and how many
+events were combined), a new graph, time, the end of a pause, or another resource
+that notified this one or sent it a value, followed by its own cause.
 
-Where no daemon answers, why reads the history that the last one has left in the
-state folder, and says so.
+A change is intended if the graph asks for something new, corrective if the machine
+has drifted, and cascade if another resource caused it.
 
-A change is intended where the graph asks for something new, corrective where the
-world has changed, and cascade where another resource has caused it.
+If no daemon answers, why reads the history that the last one left in the state
+folder, and says so.
 
 ` + cli.SelectionHelp + `
 With -o json, each resource is a document of its own.`,
@@ -56,7 +55,7 @@ With -o json, each resource is a document of its own.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args[0]) },
 	}
 	f.Flags(cmd, control.Why{})
-	cmd.Flags().IntVarP(&f.n, "number", "n", 3, "how many runs to show")
+	cmd.Flags().IntVarP(&f.n, "number", "n", 3, "number of runs to show")
 	cli.ColorFlag(cmd, &f.color)
 	return cmd
 }

@@ -415,7 +415,7 @@ compatible, and 4 where one is breaking.`,
 		},
 	}
 	f.flags(cmd)
-	cli.Forms(cmd, &output, "how to write it", []changeJSON{}, "text")
+	cli.Forms(cmd, &output, "output format", []changeJSON{}, "text")
 	return cmd
 }
 

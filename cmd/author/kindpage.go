@@ -47,7 +47,7 @@ kinds. The folder of a module, with a slash in it, gives the inputs and outputs 
 			return f.page(a, args[0])
 		},
 	}
-	cli.Forms(cmd, &f.output, "how to write it", cli.OneOf{kindJSON{}, []kindJSON{}}, "text", "markdown")
+	cli.Forms(cmd, &f.output, "output format", cli.OneOf{kindJSON{}, []kindJSON{}}, "text", "markdown")
 	cli.TypesFlag(a, cmd)
 	return cmd
 }

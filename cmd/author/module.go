@@ -338,7 +338,7 @@ func newModuleList(a *cli.App) *cobra.Command {
 		},
 	}
 	f.flags(cmd)
-	cli.Forms(cmd, &output, "how to write it", []moduleOut{}, "text")
+	cli.Forms(cmd, &output, "output format", []moduleOut{}, "text")
 	return cmd
 }
 

@@ -47,7 +47,7 @@ func newPluginList(a *cli.App) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return listPlugins(a, output) },
 	}
-	cli.Forms(cmd, &output, "how to write them", []plugin.Status{}, "text")
+	cli.Forms(cmd, &output, "output format", []plugin.Status{}, "text")
 	cli.TypesFlag(a, cmd)
 	return cmd
 }

@@ -31,7 +31,6 @@ func table() *config.Table {
 				return nil
 			}},
 		},
-		Later: map[string]string{"world": "wait"},
 	}
 }
 

@@ -10,7 +10,7 @@
 //   - Read reports everything that is wrong with a file at once, each finding with its place.
 //     With an error among the findings the file gives no value.
 //   - Reading is bounded: MaxBytes, and a regular file only. A pipe is never waited for.
-//   - A key of a part that is not built yet is an error that says so (Table.Later).
+//   - An error about a key that people may expect names the setting to use (Table.Instead).
 //   - A resolved value knows where it is from.
 //   - The package keeps no state, and starts no goroutine.
 package config

@@ -109,9 +109,6 @@ func (t *Table) values(root *schema.Node) (map[string]Value, schema.Diagnostics)
 
 // unknown is the finding about an unknown key.
 func (t *Table) unknown(p schema.Pair) schema.Diagnostic {
-	if instead, ok := t.Later[p.Key]; ok {
-		return schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("%s is not built yet: %s", p.Key, instead)}
-	}
 	if instead, ok := t.Instead[p.Key]; ok {
 		return schema.Diagnostic{Pos: p.Pos, Message: fmt.Sprintf("unknown setting %q: %s", p.Key, instead)}
 	}

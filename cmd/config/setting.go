@@ -73,9 +73,7 @@ func Renamed(was, is string) string {
 // Table is all settings of a program, in the order in which they are shown.
 type Table struct {
 	Settings []*Setting
-	// Later says of keys of parts that are not built yet the present replacement.
-	Later map[string]string
-	// Instead says of keys that people may expect which settings there are.
+	// Instead maps unknown keys that people may try to the settings to use.
 	Instead map[string]string
 	// Folder is the key of the setting that names the state folder, and Scratch the key of the
 	// setting that asks for a temporary one; see Setting.Own.

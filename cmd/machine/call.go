@@ -63,7 +63,7 @@ the thing in question is not there.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), args) },
 	}
 	f.log.Flags(cmd)
-	cli.Forms(cmd, &f.output, "how to write the result", resultJSON{}, "text")
+	cli.Forms(cmd, &f.output, "output format", resultJSON{}, "text")
 	inputs.BackendFlag(a, cmd, &f.backend, f.backends)
 	cmd.Flags().BoolVar(&f.lax, "lax", false, "only warn about results that do not fit the interface")
 	inputs.MachineFlags(a, cmd)

@@ -44,7 +44,7 @@ facts of that target, as its transport has them; then it connects to the target.
 		ValidArgs: inputs.FactNames(),
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
-	cli.Forms(cmd, &f.output, "how to write them", nil, "text")
+	cli.Forms(cmd, &f.output, "output format", nil, "text")
 	inputs.FactFlags(cmd, &f.roles, &f.hostname)
 	inputs.TargetFlag(a, cmd, &f.target)
 	cli.TypesFlag(a, cmd)

@@ -98,7 +98,7 @@ func newInterfaceList(a *cli.App) *cobra.Command {
 			return t.Write(a.Out)
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it", []moduleJSON{}, "text")
+	cli.Forms(cmd, &output, "output format", []moduleJSON{}, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd
@@ -223,7 +223,7 @@ func newInterfaceShow(a *cli.App) *cobra.Command {
 			return err
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it", []functionJSON{}, "text")
+	cli.Forms(cmd, &output, "output format", []functionJSON{}, "text")
 	inputs.MachineFlags(a, cmd)
 	return cmd
 }

@@ -43,7 +43,7 @@ is there and not applicable.`,
 			return m.check(i, b, output)
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it", []functionJSON{}, "text")
+	cli.Forms(cmd, &output, "output format", []functionJSON{}, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd
@@ -177,7 +177,7 @@ func newInterfaceMatrix(a *cli.App) *cobra.Command {
 			return nil
 		},
 	}
-	cli.Forms(cmd, &output, "how to write it: text is Markdown", []matrixJSON{}, "text")
+	cli.Forms(cmd, &output, "output format; text is Markdown", []matrixJSON{}, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd

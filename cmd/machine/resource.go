@@ -75,7 +75,7 @@ nothing could be done because of how it was called.`,
 	}
 	f.log.Flags(cmd)
 	fl := cmd.Flags()
-	cli.Forms(cmd, &f.output, "how to write the output", cli.OneOf{observationJSON{}, []lookJSON{}}, "text")
+	cli.Forms(cmd, &f.output, "output format", cli.OneOf{observationJSON{}, []lookJSON{}}, "text")
 	fl.VarP((*cli.Place)(&f.file), "file", "f", "set the values of the text in this `file`, or - for standard input")
 	fl.BoolVar(&f.noop, "noop", false, "alter nothing, only say what would be changed")
 	fl.BoolVar(&f.watch, "watch", false, "show the thing again each time that it changes, until interrupted")

@@ -39,10 +39,11 @@ func newDataExplain(a *cli.App) *cobra.Command {
 	f := &dataFlags{}
 	cmd := &cobra.Command{
 		Use:   "explain KEY [FILE|FOLDER]",
-		Short: "Say where a value of data comes from",
-		Long: `Explain says which files of data have a key, the most exact first, how their values are
-merged, and which value comes of that. A path such as users.ann names a key in a map. It computes the paths of the files with the facts of
-this machine; --facts takes those of another one. It touches nothing.`,
+		Short: "Show where a data value comes from",
+		Long: `Explain lists the data files that contain a key, most specific first, and shows
+how their values are merged and the result. A path such as users.ann names a key
+in a map. The facts of this machine select the files; --facts selects them for
+another machine. Explain changes nothing.`,
 		Example: `  mgmt data explain users graph.yaml
   mgmt data explain users graph.yaml --facts web1.yaml -o json`,
 		Args: cobra.RangeArgs(1, 2),
@@ -55,7 +56,7 @@ this machine; --facts takes those of another one. It touches nothing.`,
 		},
 	}
 	f.input.Flags(cmd)
-	cli.Forms(cmd, &f.output, "how to write it", map[string]any{}, "text")
+	cli.Forms(cmd, &f.output, "output format", map[string]any{}, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd

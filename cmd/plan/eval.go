@@ -27,9 +27,9 @@ func NewEval(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "eval EXPRESSION [FILE|FOLDER]",
 		Short: "Show the value of an expression",
-		Long: `Eval computes one expression, as it would stand between ${{ and }} in a graph. It sees the
-facts of this machine, and the variables and the data of the graph that FILE names. Without
-one it sees the facts alone. It touches nothing.`,
+		Long: `Eval evaluates one expression, the text between ${{ and }} in a graph. The
+expression can use the facts of this machine and, if FILE names a graph, the
+variables and data of that graph. Eval changes nothing.`,
 		Example: `  mgmt eval 'facts.hostname'
   mgmt eval 'vars.sites.size()' graph.yaml
   mgmt eval '[1, 2].map(i, i * 2)' -o json`,
@@ -43,7 +43,7 @@ one it sees the facts alone. It touches nothing.`,
 		},
 	}
 	f.input.Flags(cmd)
-	cli.Forms(cmd, &f.output, "how to write the value", nil, "text")
+	cli.Forms(cmd, &f.output, "output format", nil, "text")
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	return cmd

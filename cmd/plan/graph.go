@@ -46,20 +46,17 @@ func NewGraph(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph [FILE|FOLDER]",
 		Short: "Draw a graph",
-		Long: `Graph draws the graph as it runs, with automatic edges and groups: an edge that
-refreshes is thick. An edge that is not declared, because a value is received or
-one resource needs another one, is dashed. It draws a broken graph too, as it is
-declared and with the cycle that it has, says what is wrong on standard error,
-and then ends with code 1. The form svg needs the program dot of Graphviz; json
-is what Cytoscape reads.
+		Long: `Graph draws the graph as it runs, with automatic edges and groups. Edges that
+refresh are thick. Edges that come from a received value or from a requirement,
+not from a declaration, are dashed. A broken graph is drawn as declared, with its
+cycle; its errors go to standard error, and the exit code is 1. The format svg
+needs dot from Graphviz; json is for Cytoscape.
 
-With --explain it draws nothing. It says which edges were added and why, which
-were left out, and which resources run as a group. It also names the resources
-that have left the graph that ran here and would be undone: a line for each, or
-with -o json a list.
+With --explain, graph draws nothing. It lists the edges that were added and why,
+the edges that were left out, the groups, and the resources that have left the
+graph that ran here and would be undone: one per line, or with -o json as a list.
 
-With --live it draws the graph that the running daemon has, with the state of each
-resource as its colour.`,
+With --live, graph draws the running daemon's graph, coloured by state.`,
 		Example: `  mgmt graph graph.yaml | dot -Tsvg > graph.svg
   mgmt graph graph.yaml --explain
   mgmt graph graph.yaml -o svg --out graph.svg
@@ -73,12 +70,12 @@ resource as its colour.`,
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	f.steps.Flags(cmd)
-	cli.Choose(cmd, &f.output, "output", "o", "how to draw it", "dot", "mermaid", "json", "svg")
-	cli.Choose(cmd, &f.direction, "direction", "", "where edges lead", "TB", "BT", "LR", "RL")
-	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "leave out the edges that only repeat a longer path")
-	cmd.Flags().BoolVar(&f.declared, "declared", false, "the graph as it is declared, without automatic edges and groups")
-	cmd.Flags().BoolVar(&f.explain, "explain", false, "say what automatic edges, reversals and groups there are, and why")
-	cmd.Flags().BoolVar(&f.live, "live", false, "draw the graph of the running daemon, with states")
+	cli.Choose(cmd, &f.output, "output", "o", "format of the drawing", "dot", "mermaid", "json", "svg")
+	cli.Choose(cmd, &f.direction, "direction", "", "direction of edges", "TB", "BT", "LR", "RL")
+	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "omit edges that only repeat a longer path")
+	cmd.Flags().BoolVar(&f.declared, "declared", false, "draw the graph as declared, without automatic edges and groups")
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "list automatic edges, reversals and groups, with reasons")
+	cmd.Flags().BoolVar(&f.live, "live", false, "draw the running daemon's graph, with states")
 	// The flags of the socket serve --live, and the state folder serves --explain.
 	f.remote.Reach(cmd)
 	cli.Exclude(cmd, "declared", "explain", "live")

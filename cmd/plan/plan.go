@@ -40,23 +40,23 @@ func NewPlan(a *cli.App) *cobra.Command {
 	f := &planFlags{}
 	cmd := &cobra.Command{
 		Use:   "plan [FILE|FOLDER]",
-		Short: "Say what run would change, and change nothing",
-		Long: `Plan looks at the machine and says what run would do: each change with the
-present value and the wanted one, texts line by line, and the refreshes that
-would follow. A change that can't be told before another resource has run is
-unknown. Nothing is touched, not even the state folder, from which plan reads
-what run has remembered there. A graph that asks for other hosts gets the answer
-of the daemon's store; where that can't be read, what depends on it is unknown.
-What is there of hosts that the operator has removed does not count.
-A resource that was in effect from the same file,
-and is not in it any more, is listed with what becomes of its work.
+		Short: "Show what run would change, and change nothing",
+		Long: `Plan checks the machine and shows what run would do: each change with its current
+and its wanted value, texts as a diff, and the refreshes that would follow. A
+change that depends on another resource's run is unknown. Plan changes nothing;
+it only reads what run saved in the state folder.
 
-With --select, everything is looked at, and the selected resources are shown. Of
-the others it counts what would change. The exit code is about those that are shown.
+Data about other hosts comes from the daemon's store, without the hosts that the
+operator removed. If the store can't be read, whatever depends on it is unknown.
+Resources that have left the graph file since run last applied it are listed with
+what happens to them.
+
+With --select, plan checks every resource but shows only the selected ones; of
+the others it counts the changes. The exit code covers only the selected ones.
 ` + cli.SelectionHelp + `
 
-It ends with code 0 when nothing would change, 2 when something would or a
-resource leaves, 4 when something failed or is blocked, and 6 for both.`,
+The exit code is 0 if nothing would change, 2 if something would or a resource
+leaves, 4 if something failed or is blocked, and 6 for both.`,
 		Example: `  mgmt plan graph.yaml
   mgmt plan graph.yaml --select 'file[/etc/nginx/*],svc[nginx]'
   mgmt plan graph.yaml -o json | jq '.resources[] | select(.state == "would-change")'`,
@@ -76,9 +76,9 @@ resource leaves, 4 when something failed or is blocked, and 6 for both.`,
 	f.state.PrefixFlag(cmd)
 	f.store.flags(cmd)
 	fl := cmd.Flags()
-	cli.Forms(cmd, &f.output, "how to write the plan", render.PlanDoc{}, "text")
-	fl.BoolVar(&f.all, "all", false, "show also the resources that are as wanted")
-	fl.StringVar(&f.selects, "select", "", "show the resources of this `selection`")
+	cli.Forms(cmd, &f.output, "output format", render.PlanDoc{}, "text")
+	fl.BoolVar(&f.all, "all", false, "also show resources that need no change")
+	fl.StringVar(&f.selects, "select", "", "show only the resources in this `selection`")
 	fl.BoolVar(&f.debug, "debug", false, "log much more")
 	cli.ColorFlag(cmd, &f.color)
 	return cmd

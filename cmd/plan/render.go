@@ -28,14 +28,15 @@ func NewRender(a *cli.App) *cobra.Command {
 	f := &renderFlags{}
 	cmd := &cobra.Command{
 		Use:   "render [FILE|FOLDER]",
-		Short: "Write a graph out, with all values computed",
-		Long: `Render writes the graph in YAML as it is after all expressions, loops, conditions, defaults,
-includes and modules. It writes the graph of a program and of a catalog, too. A secret is left
-out, and a comment says so. It touches nothing. A graph with errors is written as far as it can
-be read, the errors go to standard error, and the exit code is 1.
+		Short: "Print a graph with all values computed",
+		Long: `Render prints a graph as YAML after evaluating all expressions, loops, conditions,
+defaults, includes and modules. The graph may also be a program or a catalog. A
+comment replaces each secret. Render changes nothing. If the graph has errors,
+render prints what it can read, writes the errors to standard error, and exits
+with code 1.
 
-With --positions each resource has a comment with its place in the source. With --explain it shows one
-value, and the place and the line of the source that it is from.`,
+With --positions, a comment gives the source position of each resource. With
+--explain, render shows one value with its position and line in the source.`,
 		Example: `  mgmt render graph.yaml
   mgmt render graph.yaml --facts web1.yaml --positions
   mgmt render graph.yaml --explain 'file[/etc/motd].content'
@@ -48,7 +49,7 @@ value, and the place and the line of the source that it is from.`,
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	cmd.Flags().StringVar(&f.explained, "explain", "", "show one value and its source: `RESOURCE.KEY`")
-	cmd.Flags().BoolVar(&f.positions, "positions", false, "say where each resource is declared")
+	cmd.Flags().BoolVar(&f.positions, "positions", false, "show where each resource is declared")
 	return cmd
 }
 

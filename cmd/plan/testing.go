@@ -38,22 +38,22 @@ func NewTest(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test [FILE|FOLDER...]",
 		Short: "Test graphs on a simulated machine",
-		Long: `Test runs the tests in files *_test.yaml, in the folder and below it, or in the named files and folders. Each
-test runs its graph on a simulated machine and in virtual time: no file, package or
-service of this machine is touched, and no command is run. A difference from what a test expects is
-shown with its place in the test file.
+		Long: `Test runs the tests in *_test.yaml files in the current folder and below, or in
+the named files and folders. Each test runs its graph on a simulated machine in
+virtual time: it touches no file, package or service of this machine and runs no
+command. Failures are shown with their position in the test file.
 
-It ends with code 0 if all tests pass, and with 4 if one fails.`,
+The exit code is 0 if all tests pass, and 4 if one fails.`,
 		Example: `  mgmt test
   mgmt test graph_test.yaml --coverage
   mgmt test --junit report.xml   # in a workflow`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	cli.TypesFlag(a, cmd)
-	cli.Forms(cmd, &f.output, "how to write the outcome", testsOut{}, "text")
+	cli.Forms(cmd, &f.output, "format of the results", testsOut{}, "text")
 	fl := cmd.Flags()
-	fl.StringVar(&f.junit, "junit", "", "write the outcome to this file as JUnit XML, too")
-	fl.BoolVar(&f.coverage, "coverage", false, "say which resources and branches no test has reached, and of which resources no test expects anything")
+	fl.StringVar(&f.junit, "junit", "", "also write the results to this file, as JUnit XML")
+	fl.BoolVar(&f.coverage, "coverage", false, "list the resources and branches that no test reaches, and the resources without expectations")
 	_ = cmd.MarkFlagFilename("junit", "xml")
 	return cmd
 }

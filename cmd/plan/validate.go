@@ -28,21 +28,20 @@ func NewValidate(a *cli.App) *cobra.Command {
 	f := &validateFlags{}
 	cmd := &cobra.Command{
 		Use:   "validate [FILE|FOLDER]",
-		Short: "Say everything that is wrong with a graph",
-		Long: `Validate reads a graph and says everything that is wrong with it, all at once and
-each with its place. It touches nothing. The findings go to standard output; with
-errors among them it ends with code 1.
+		Short: "Report every error in a graph",
+		Long: `Validate reports every finding in a graph at once, each with its position, on
+standard output. It changes nothing. The exit code is 1 if a finding is an error.
 
-Whether a backend can do what the graph asks is checked for this machine. --facts checks it for
-another one. Its file has facts by their names, as mgmt facts --programs -o yaml writes them on that machine;
-each may be left out, and os_family and init are often enough. Without the key programs, every program
-is taken to be there.
+Backends are checked against this machine, or with --facts against another one.
+That file holds the output of mgmt facts --programs -o yaml from the other
+machine. Every fact in it is optional; os_family and init are often enough.
+Without the key programs, every program counts as installed.
 
-FILE may be the file of a module, or FOLDER that of one. Its description is checked, and its resources where each input
-has a default. A reference that leads out of the module is no fault.
+FILE or FOLDER may be a module. Its description is checked, and its resources if
+every input has a default. References out of the module are allowed.
 
---models checks a folder of models, too; their faults come with those of the graph. Where the command line has --models
-and no graph, the models are checked alone.`,
+With --models, validate checks a folder of models, too, or nothing else if the
+command line names no graph.`,
 		Example: `  mgmt validate graph.yaml
   mgmt validate graph.yaml --format=github   # in a workflow
   mgmt validate graph.yaml --facts web1.yaml # can that machine do it?
@@ -57,7 +56,7 @@ and no graph, the models are checked alone.`,
 	cli.ModelsFlag(cmd, &f.folder)
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
-	cli.Choose(cmd, &f.format, "format", "", "how to write the findings", "text", "json", "github")
+	cli.Choose(cmd, &f.format, "format", "", "format of the findings", "text", "json", "github")
 	return cmd
 }
 

@@ -59,15 +59,16 @@ func New(a *cli.App) *cobra.Command {
 	f := &runFlags{}
 	cmd := &cobra.Command{
 		Use:   "run [FILE|FOLDER]",
-		Short: "Bring the machine to a graph, and keep it there",
-		Long: `Run reads a graph (FILE, a FOLDER of them, or - for standard input), brings the
-machine to it, watches it, repairs drift at once, and follows edits of the
-graph. Without an argument the graph is that of the configuration, else
-/etc/mgmt/graph.yaml. Run ends at SIGINT or SIGTERM: the first one waits for
-runs in progress, the second one does not, the third one exits at once. At
-SIGHUP it reads the settings and the graph again, changed or not, also with
---no-watch; only when the terminal that it was started on has gone does that end
-it.`,
+		Short: "Apply a graph to the machine, and keep it applied",
+		Long: `Run applies a graph to the machine, watches the machine, repairs drift at once,
+and follows edits of the graph. The graph is a FILE, a FOLDER of files, or - for
+standard input; without an argument, the one in the configuration, else
+/etc/mgmt/graph.yaml.
+
+SIGINT or SIGTERM stops it: the first waits for the resources that are running,
+the second does not wait, the third exits at once. SIGHUP reloads the settings
+and the graph, changed or not, even with --no-watch, or stops run if the terminal
+that run was started on is gone.`,
 		Example: `  mgmt run graph.yaml
   mgmt run graph.yaml --converged-exit --converged-timeout 2s
   generate | mgmt run - --noop`,

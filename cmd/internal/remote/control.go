@@ -39,7 +39,7 @@ type Daemon struct {
 // Flags adds the flags of a verb that asks a daemon, and writes this document; see cli.Forms.
 func (d *Daemon) Flags(cmd *cobra.Command, doc any) {
 	d.Reach(cmd)
-	cli.Forms(cmd, &d.Output, "how to write it", doc, "text")
+	cli.Forms(cmd, &d.Output, "output format", doc, "text")
 }
 
 // Reach adds the flags that say where the daemon is.
