@@ -96,11 +96,10 @@ func (f *admitFlags) admit(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	key, trusted, err := f.signer.signing.Keys()
-	if err != nil {
+	var key deploy.Key
+	if key, f.signer.trusted, err = f.signer.signing.Keys(); err != nil {
 		return err
 	}
-	f.signer.trusted = trusted
 	fleet, err := f.sign(ctx, w, key, names)
 	if err != nil {
 		return remote.Explained(err)
@@ -127,7 +126,7 @@ func (f *admitFlags) admit(ctx context.Context, names []string) error {
 // sign writes the keys of the hosts into their records, after the operator has seen each new one. It returns the records as they are then, and in a dry
 // run as they would be.
 func (f *admitFlags) sign(ctx context.Context, w engine.World, key deploy.Key, names []string) (*deploy.Fleet, error) {
-	fleet, err := f.signer.signing.Fleet(ctx, w, f.signer.trusted)
+	fleet, err := f.signer.records(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -278,7 +277,7 @@ func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []strin
 // readers returns a function that reads the recipients of a topic, as the operator has signed them.
 func (f *admitFlags) readers(w engine.World) func(context.Context, string) ([]string, error) {
 	return func(ctx context.Context, topic string) ([]string, error) {
-		fleet, err := f.signer.signing.Fleet(ctx, w, f.signer.trusted)
+		fleet, err := f.signer.records(ctx, w)
 		if err != nil {
 			return nil, err
 		}
