@@ -12,7 +12,7 @@ import (
 var jsonPlaces = map[string]string{
 	"engine/schema/jsonnode/jsonnode.go offset": "the one reader of JSON that names a line and a column",
 	"engine/httpd/body.go DecodeObject":         "the decoder names a field, and jsonnode has its place",
-	"cmd/api/file.go jsonDocuments":              "the decoder finds where a value ends, and jsonnode reads it with its places",
+	"cmd/api/file.go jsonDocuments":             "the decoder finds where a value ends, and jsonnode reads it with its places",
 	"provider/protocol/line.go offset":          "a message is one line from a program: its author needs the byte, and no file has it",
 }
 

@@ -150,8 +150,8 @@ var runners = map[string]string{
 	"engine/host/command.go startProcess": "the one runner: kinds, providers and transports reach it by Host.Command, and by package program",
 	"gapi/fetch/source.go git":            "a verb fetches a module before there is an engine",
 	"service/credentials.go output":       "asks systemd for credentials before there is an engine",
-	"cmd/plan/graph.go svgOf":                  "the verb graph has a drawing made",
-	"cmd/secret/edit.go edited":            "an editor needs the terminal of the verb",
+	"cmd/plan/graph.go svgOf":             "the verb graph has a drawing made",
+	"cmd/secret/edit.go edited":           "an editor needs the terminal of the verb",
 	"daemon/input/secrets.go secretsOf":   "reads secrets before there is an engine, with the environment of mgmt",
 }
 
