@@ -6,8 +6,8 @@ const (
 	manyTitles    = "The specification lets this take several titles."
 )
 
-// LogDeviations returns the sorts of cases in which provider.RSAPIText, and the Logger below it,
-// do otherwise than Puppet's library, on purpose. Case matches the description and
+// LogDeviations returns the sorts of cases in which provider.Logger does
+// otherwise than Puppet's library, on purpose. Case matches the description and
 // the calls.
 func LogDeviations() []Deviation {
 	const file = "logging"
