@@ -25,7 +25,6 @@ var recovering = map[string]string{
 	"engine/provider/puppettype.Parse":  "the parser leaves its recursion by a panic with its own error",
 	"gapi/expand/texts.Execute":         "the executor leaves its recursion by a panic with its own fault, and panics again with any other",
 	"provider.do":                       "a provider is a program of its own, and links no engine",
-	"examples/aws/byhand.safely":        "a provider is a program of its own, and links no engine",
 	"integration/bench.guarded":         "it is the last line of a measurement, and no part of the product",
 }
 
