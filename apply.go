@@ -75,6 +75,9 @@ type Running interface {
 	gapi.Running
 	// After yields the ids of the vertices that a declared edge leads to, each with the id of the vertex that has declared the edge.
 	After(id string) iter.Seq2[string, string]
+	// Group returns the resource that runs the given one, and the other members of its automatic group, in their order. A resource that
+	// is in no group runs itself, and there are no others. ok is false where the graph has no such resource.
+	Group(id string) (owner string, members []string, ok bool)
 }
 
 // ErrNoGraph says that no graph is in effect yet.

@@ -155,44 +155,17 @@ func owned[T any](ctx context.Context, e *Engine, resource string, ask func(*rea
 	return answer, err
 }
 
-// Group returns the resource of the graph in effect that runs the given one, and the other members of its
-// automatic group in their order. A resource that is in no group runs itself, and
-// there are no others. The error is a *reactor.UnknownResourceError if the graph has no such resource.
-func (e *Engine) Group(ctx context.Context, resource string) (owner string, members []string, err error) {
-	owner, members, ok := e.session.graphs.Parts().Group(resource)
-	if !ok {
-		return "", nil, &reactor.UnknownResourceError{Resource: resource}
-	}
-	return owner, members, nil
-}
-
 // owner returns the resource that runs another one; the name itself where the graph in effect does not have it.
 func (e *Engine) owner(resource string) string { return e.session.graphs.Parts().Owner(resource) }
 
-// Statuses returns the state of every vertex.
-func (e *Engine) Statuses(ctx context.Context) ([]reactor.Status, error) {
-	return e.reactor.Statuses(ctx)
-}
-
-// Ongoing returns the runs that have been going on for a while, at least for that long, the oldest first,.
-func (e *Engine) Ongoing(ctx context.Context, least time.Duration) ([]reactor.Ongoing, error) {
-	return e.reactor.Ongoing(ctx, least)
-}
-
-// Realizing returns the resources that a new graph waits for, which have to be brought
-// about before they leave.
-func (e *Engine) Realizing(ctx context.Context) ([]string, error) {
-	return e.reactor.Realizing(ctx)
-}
-
-// AbsentPauses returns the pauses of resources that are not in the graph, while Run is
-// going on.
-func (e *Engine) AbsentPauses(ctx context.Context) ([]reactor.Pause, error) {
-	return e.reactor.AbsentPauses(ctx)
+// Snapshot returns how the graph stands: its counts, the state of every vertex, and all that is paused, awaited and going on, of one
+// moment. Its cost grows with the graph, 2 ms and 1.4 MB for 10,000 resources; Status asks for one.
+func (e *Engine) Snapshot(ctx context.Context) (reactor.Snapshot, error) {
+	return e.reactor.Snapshot(ctx)
 }
 
 // Pause leaves resources, or with an empty name everything, alone for a while; all of them at one moment, or with an error none;
-// see reactor.Reactor.Pause. A member of an automatic group pauses the whole group: Group says which.
+// see reactor.Reactor.Pause. A member of an automatic group pauses the whole group: Running.Group says which.
 func (e *Engine) Pause(ctx context.Context, pauses ...reactor.Pause) error {
 	err := e.reactor.Pause(ctx, pauses...)
 	if _, unknown := errors.AsType[*reactor.UnknownResourceError](err); !unknown {
@@ -267,26 +240,10 @@ func (e *Engine) Dump(ctx context.Context) (string, error) {
 	return e.reactor.Dump(ctx)
 }
 
-// Rest returns how the graph stands by the states at rest,.
-func (e *Engine) Rest(ctx context.Context) (reactor.Rest, error) {
-	return e.reactor.Rest(ctx)
-}
-
-// Stand returns the state of every vertex and how the graph stands, both of one moment,
-// .
-func (e *Engine) Stand(ctx context.Context) ([]reactor.Status, reactor.Rest, error) {
-	return e.reactor.Stand(ctx)
-}
-
 // Works reports whether something goes on that ends without a timer,; see reactor.Reactor.Works. With the
 // clock of a simulated machine, it tells whether the time may move.
 func (e *Engine) Works(ctx context.Context, sleepers []context.Context) (bool, error) {
 	return e.reactor.Works(ctx, sleepers)
-}
-
-// Counts returns the number of vertices by state at rest.
-func (e *Engine) Counts(ctx context.Context) (reactor.Counts, error) {
-	return e.reactor.Counts(ctx)
 }
 
 // HostStats says what the engine holds of the machine at the moment, without

@@ -46,8 +46,8 @@ func ExampleOptions_control() {
 		},
 		Background: func(ctx context.Context, e *mgmt.Engine) {
 			met.SetSource(func(ctx context.Context) (metrics.Sample, error) {
-				c, err := e.Counts(ctx)
-				return metrics.Sample{Counts: c}, err
+				now, err := e.Snapshot(ctx)
+				return metrics.Sample{Counts: now.Rest.Counts}, err
 			})
 			var wg sync.WaitGroup
 			defer wg.Wait()

@@ -14,7 +14,7 @@
 //     Engine.Reload has the frontend read its input again.
 //  5. Engine.Events is an iterator over everything that happens from then on. Options.Observer has a function for each kind of event
 //     instead, and misses nothing.
-//  6. At any time: Engine.Status, Statuses and Stand say how things stand, Dump names the causes of waiting.
+//  6. At any time: Engine.Snapshot says how the graph stands, Engine.Status of one resource, and Dump names the causes of waiting.
 //     Engine.Pause, Resume and Retry act on resources, SetLimits on the safety limits.
 //
 // Options.Host takes another machine, so a test runs the whole engine without this one. On simulate.NewHost, commands are a function and

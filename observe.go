@@ -78,7 +78,7 @@ const maxUnread = 4096
 // The loop over it may call any method of the Engine, and may take its time: the engine never
 // waits for it. At most 4096 events wait for one reader. Then the oldest are left out, and an
 // EventMissed stands in their place. So the newest events always come, and a reader that has
-// missed some asks Statuses. Each call makes another reader, for one loop by one goroutine.
+// missed some asks for a Snapshot. Each call makes another reader, for one loop by one goroutine.
 func (e *Engine) Events(ctx context.Context) iter.Seq[Event] {
 	r := e.stream.Join(stream.All&^stream.Of(eventLine), maxUnread, 0)
 	stop := context.AfterFunc(ctx, r.Leave)
@@ -127,7 +127,7 @@ type Observer struct {
 	// whole after a part; by the time of the call, it may be that of a later part. The graph must not be altered. Its resources are
 	// the running ones. For kept vertices (Swap.Kept counts them) they may be equal
 	// ones that were never initialised. So only what never changes may be asked of
-	// them: kind, name, metaparameters. How things stand is in Engine.Statuses.
+	// them: kind, name, metaparameters. How things stand is in Engine.Snapshot.
 	Loaded func(graph func() *engine.Graph)
 	// Refused: a graph could not be used, and the last good one goes on.
 	// schema.Diagnostics where the input is bad.

@@ -339,7 +339,9 @@ func (s *session) awaitRest(ctx context.Context, cancel context.CancelCauseFunc)
 	}
 	var err error
 	if s.opt.readOnly {
-		s.e.statuses, err = s.reactor.Statuses(ctx)
+		var now reactor.Snapshot
+		now, err = s.reactor.Snapshot(ctx)
+		s.e.statuses = now.Statuses
 	}
 	cancel(errRested)
 	return err
@@ -355,8 +357,8 @@ func (s *session) awaitTime(ctx context.Context, d time.Duration, cancel context
 		return nil
 	}
 	err := &MaxRuntimeError{After: d}
-	if list, e := s.reactor.Statuses(ctx); e == nil {
-		err.Restless = restless(list)
+	if now, e := s.reactor.Snapshot(ctx); e == nil {
+		err.Restless = restless(now.Statuses)
 	}
 	cancel(errTime)
 	s.endInTime()

@@ -150,12 +150,12 @@ func (p *deploysPart) Close() error {
 // standOf says how the graph stands, with the resources that keep a deploy from being good.
 // Members of a group share the state of their owner.
 func standOf(ctx context.Context, e *mgmt.Engine) (deployed.Stand, error) {
-	list, rest, err := e.Stand(ctx)
+	now, err := e.Snapshot(ctx)
 	if err != nil {
 		return deployed.Stand{}, err
 	}
-	s := deployed.Stand{Rests: rest.Converged, Failed: map[string]string{}}
-	for _, st := range list {
+	s := deployed.Stand{Rests: now.Rest.Converged, Failed: map[string]string{}}
+	for _, st := range now.Statuses {
 		why := ""
 		switch {
 		case st.State == engine.StateFailed && st.Err != nil:
@@ -169,11 +169,13 @@ func standOf(ctx context.Context, e *mgmt.Engine) (deployed.Stand, error) {
 		}
 		s.Failed[st.Resource] = why
 		// Members of a group have left the graph as vertices, and a deploy names them still.
-		if _, members, err := e.Group(ctx, st.Resource); err == nil {
+		_ = e.Look(ctx, func(g mgmt.Running) error {
+			_, members, _ := g.Group(st.Resource)
 			for _, m := range members {
 				s.Failed[m] = why
 			}
-		}
+			return nil
+		})
 	}
 	return s, nil
 }

@@ -87,9 +87,9 @@ func TestFindingC4InitFails(t *testing.T) {
 		if info, err := os.Stat(path); err != nil || info.Mode() != 0o640 {
 			t.Errorf("%v, %v", info, err)
 		}
-		list, err := g.engine.Statuses(t.Context())
-		if err != nil || len(list) != 1 || list[0].Resource != "moody[one]" {
-			t.Errorf("%+v, %v", list, err)
+		now, err := g.engine.Snapshot(t.Context())
+		if err != nil || len(now.Statuses) != 1 || now.Statuses[0].Resource != "moody[one]" {
+			t.Errorf("%+v, %v", now, err)
 		}
 	}
 	if v, err := g.Reload(t.Context()); err != nil || v.Refused != "" {

@@ -141,8 +141,12 @@ func (x *metricsPart) keepTextfile(ctx context.Context) {
 func (x *metricsPart) sample(ctx context.Context, e *mgmt.Engine) (s metrics.Sample, err error) {
 	if c := x.ended.Load(); c != nil {
 		s.Counts = *c
-	} else if s.Counts, err = e.Counts(ctx); err != nil {
-		return s, err
+	} else {
+		now, err := e.Snapshot(ctx)
+		if err != nil {
+			return s, err
+		}
+		s.Counts = now.Rest.Counts
 	}
 	h := e.HostStats()
 	s.Resyncs, s.Subscriptions, s.Watches, s.Polled = h.Resyncs, h.Subscriptions, h.Watches, h.Polled

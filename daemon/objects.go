@@ -108,12 +108,12 @@ func (t *stateTeller) State(ctx context.Context, resource string) (native.State,
 
 // States implements native.Engine.
 func (t *stateTeller) States(ctx context.Context) ([]native.State, error) {
-	list, err := t.e.Statuses(ctx)
+	now, err := t.e.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	states := make([]native.State, len(list))
-	for i, s := range list {
+	states := make([]native.State, len(now.Statuses))
+	for i, s := range now.Statuses {
 		states[i] = stateOf(s.Resource, s)
 	}
 	return states, nil

@@ -29,7 +29,7 @@ func (s *systemdPart) Open(_ context.Context, d *Daemon) error {
 
 // Start implements Part. The end of ctx is told as the begin of the stop.
 func (s *systemdPart) Start(ctx context.Context, e *mgmt.Engine) error {
-	s.end = s.notifier.Start(ctx, e.Rest, s.stalled)
+	s.end = s.notifier.Start(ctx, e.Snapshot, s.stalled)
 	return nil
 }
 

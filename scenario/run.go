@@ -493,15 +493,15 @@ func (r *run) look(ctx context.Context) (activity, error) {
 	if err != nil || works || delivering > 0 || r.world.delivering() {
 		return working, err
 	}
-	list, _, err := r.engine.Stand(ctx)
+	now, err := r.engine.Snapshot(ctx)
 	if err != nil {
 		return working, err
 	}
-	if _, now := r.host.Delivering(); now != wakes || r.world.written() != writes || r.world.unread() && !idleReader(list) {
+	if _, since := r.host.Delivering(); since != wakes || r.world.written() != writes || r.world.unread() && !idleReader(now.Statuses) {
 		return working, nil
 	}
-	r.statuses = list
-	for _, st := range list {
+	r.statuses = now.Statuses
+	for _, st := range now.Statuses {
 		if st.State == engine.StateStarting || st.State == engine.StateWaiting || st.State == engine.StateRunning {
 			return waiting, nil
 		}

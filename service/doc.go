@@ -8,7 +8,7 @@
 //	options.Observer = n.Observe(options.Observer)
 //	e, err := mgmt.Open(ctx, options, frontend)
 //	...
-//	defer n.Start(ctx, e.Rest, nil)()
+//	defer n.Start(ctx, e.Snapshot, nil)()
 //	err = e.Wait()
 //
 // # Laws

@@ -37,7 +37,7 @@ func run(ctx context.Context, front gapi.Frontend, opts mgmt.Options) error {
 	if err != nil {
 		return err
 	}
-	defer n.Start(ctx, e.Rest, nil)()
+	defer n.Start(ctx, e.Snapshot, nil)()
 	return e.Wait()
 }
 

@@ -274,15 +274,15 @@ func datagram(addr *net.UnixAddr, text string) error {
 // Start keeps the status up to date and the watchdog fed, and tells of the end of ctx. The caller calls stop
 // when Run has returned; stop tells that the service stops, and waits for the goroutines of Start.
 //
-// Rest is Engine.Rest. Stalled may be nil. It is called on a goroutine of the Notifier when the loop has not gone
+// Now is Engine.Snapshot. Stalled may be nil. It is called on a goroutine of the Notifier when the loop has not gone
 // around for three quarters of the time that systemd waits: there is still time for a dump.
-func (s *Notifier) Start(ctx context.Context, rest func(context.Context) (reactor.Rest, error), stalled func(context.Context)) (stop func()) {
+func (s *Notifier) Start(ctx context.Context, now func(context.Context) (reactor.Snapshot, error), stalled func(context.Context)) (stop func()) {
 	if s.addr == nil {
 		return func() {}
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	var wg sync.WaitGroup
-	wg.Go(func() { s.tellRest(life, rest) })
+	wg.Go(func() { s.tellRest(life, now) })
 	wg.Go(func() { s.watch(life, stalled) })
 	wg.Go(func() {
 		select {
@@ -300,15 +300,15 @@ func (s *Notifier) Start(ctx context.Context, rest func(context.Context) (reacto
 
 // tellRest tells how the graph stands when that may have changed, but not more
 // often than statusEvery.
-func (s *Notifier) tellRest(ctx context.Context, rest func(context.Context) (reactor.Rest, error)) {
+func (s *Notifier) tellRest(ctx context.Context, now func(context.Context) (reactor.Snapshot, error)) {
 	for {
 		select {
 		case <-s.stirs:
 		case <-ctx.Done():
 			return
 		}
-		if r, err := rest(ctx); err == nil {
-			s.stands(r)
+		if is, err := now(ctx); err == nil {
+			s.stands(is.Rest)
 		}
 		select {
 		case <-time.After(statusEvery):

@@ -204,7 +204,7 @@ func TestStatusIsThrottled(t *testing.T) {
 		s.loaded()
 		m.All()
 		n := 0
-		stop := s.Start(t.Context(), func(context.Context) (reactor.Rest, error) { n++; return tally(n, 0), nil }, nil)
+		stop := s.Start(t.Context(), func(context.Context) (reactor.Snapshot, error) { n++; return reactor.Snapshot{Rest: tally(n, 0)}, nil }, nil)
 		o := s.Observe(mgmt.Observer{})
 		for range 2500 {
 			o.Ran(reactor.Run{})
@@ -225,7 +225,7 @@ func TestWatchdog(t *testing.T) {
 		var stalls atomic.Int32
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		stop := s.Start(ctx, func(context.Context) (reactor.Rest, error) { return reactor.Rest{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
+		stop := s.Start(ctx, func(context.Context) (reactor.Snapshot, error) { return reactor.Snapshot{}, errors.New("x") }, func(context.Context) { stalls.Add(1) })
 		var o mgmt.Options
 		s.Configure(&o)
 		heartbeat := func(times int) {

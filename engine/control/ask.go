@@ -58,15 +58,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 			return nil, err
 		}
 	}
-	list, rest, err := s.opt.Engine.Stand(ctx)
-	if err != nil {
-		return nil, err
-	}
-	absent, err := s.opt.Engine.AbsentPauses(ctx)
-	if err != nil {
-		return nil, err
-	}
-	awaits, err := s.opt.Engine.Realizing(ctx)
+	now, err := s.opt.Engine.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +66,8 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	none := ""
 	if selects != "" {
 		c := &chooser{g: g}
-		c.know(list)
-		c.away(absent)
+		c.know(now.Statuses)
+		c.away(now.Absent)
 		chosen, err := c.choose(selects)
 		switch e, ok := errors.AsType[*Error](err); {
 		case ok && empty && e == errNoGraph:
@@ -90,7 +82,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 			among[id] = true
 		}
 	}
-	out := s.status(list, rest, func(st *reactor.Status) bool {
+	out := s.status(&now, func(st *reactor.Status) bool {
 		switch {
 		case among != nil && !among[st.Resource]:
 			return false
@@ -100,16 +92,16 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 		return all || among != nil || st.Rest != engine.StateOK
 	})
 	if among != nil {
-		out.Selected = selectedOf(out, list, among)
+		out.Selected = selectedOf(out, now.Statuses, among)
 		out.Selected.None = none
 	}
-	out.Awaits = awaits
+	out.Awaits = now.Awaits
 	out.Watches = s.watches(ctx, all)
-	for i := range absent {
-		if among != nil && !among[absent[i].Resource] {
+	for _, p := range now.Absent {
+		if among != nil && !among[p.Resource] {
 			continue
 		}
-		out.Absent = append(out.Absent, AbsentPause{absent[i].Resource, pauseOf(&absent[i])})
+		out.Absent = append(out.Absent, AbsentPause{p.Resource, pauseOf(&p)})
 	}
 	return out, nil
 }
@@ -165,11 +157,11 @@ func (s *Server) awaitRest(ctx context.Context, limit time.Duration) {
 
 // A graph that is held is told in Held and not in Refused. The counts are those of all
 // vertices, whatever is wanted of them.
-func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*reactor.Status) bool) *Status {
+func (s *Server) status(now *reactor.Snapshot, wanted func(*reactor.Status) bool) *Status {
 	st := s.opt.Recorder.Standing()
 	out := &Status{
-		Version: s.version(), Graph: st.Graph, SameSince: st.SameSince, Converged: rest.Converged, Early: rest.Early, Since: st.Since,
-		Refused: st.Refused, Counts: rest.Counts.Named(), Resources: []Resource{},
+		Version: s.version(), Graph: st.Graph, SameSince: st.SameSince, Converged: now.Rest.Converged, Early: now.Rest.Early, Since: st.Since,
+		Refused: st.Refused, Counts: now.Rest.Counts.Named(), Resources: []Resource{},
 	}
 	if st.Held {
 		out.Held, out.Refused = st.Refused, ""
@@ -182,10 +174,10 @@ func (s *Server) status(list []reactor.Status, rest reactor.Rest, wanted func(*r
 	if s.opt.StateLost != nil {
 		out.StateLost = s.opt.StateLost()
 	}
-	out.Generation, out.ExitCode = rest.Generation, out.Code()
-	for i := range list {
-		if wanted(&list[i]) {
-			out.Resources = append(out.Resources, resourceOf(&list[i]))
+	out.Generation, out.ExitCode = now.Rest.Generation, out.Code()
+	for i := range now.Statuses {
+		if st := &now.Statuses[i]; wanted(st) {
+			out.Resources = append(out.Resources, resourceOf(st))
 		}
 	}
 	return out
@@ -232,11 +224,11 @@ func (s *Server) getGraph(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if g == nil {
 		return nil, errNoGraph
 	}
-	list, err := s.opt.Engine.Statuses(r.Context())
+	now, err := s.opt.Engine.Snapshot(r.Context())
 	if err != nil {
 		return nil, err
 	}
-	o := liveStyle(g, list)
+	o := liveStyle(g, now.Statuses)
 	o.Direction, o.Reduce = direction, reduce
 	return draw(g, format, o)
 }

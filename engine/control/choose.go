@@ -39,11 +39,11 @@ func (s *Server) chooser(ctx context.Context, states bool) (*chooser, error) {
 	if !states {
 		return c, nil
 	}
-	list, _, err := s.opt.Engine.Stand(ctx)
+	now, err := s.opt.Engine.Snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c.know(list)
+	c.know(now.Statuses)
 	return c, nil
 }
 
@@ -151,16 +151,16 @@ func (s *Server) chooseNow(ctx context.Context, texts ...string) ([]chosen, erro
 
 // chooseAbsent is chooseNow with what is paused and not in the graph.
 func (s *Server) chooseAbsent(ctx context.Context, text string) (chosen, error) {
-	sel, _ := selection.Parse(text)
-	c, err := s.chooser(ctx, sel.Asks("state"))
+	c, err := s.chooser(ctx, false)
 	if err != nil {
 		return chosen{}, err
 	}
-	absent, err := s.opt.Engine.AbsentPauses(ctx)
+	now, err := s.opt.Engine.Snapshot(ctx)
 	if err != nil {
 		return chosen{}, err
 	}
-	c.away(absent)
+	c.know(now.Statuses)
+	c.away(now.Absent)
 	return c.choose(text)
 }
 

@@ -14,16 +14,9 @@ type Engine interface {
 	// Status returns the state of one vertex. The error is a
 	// *reactor.UnknownResourceError if it is not in the graph.
 	Status(ctx context.Context, resource string) (reactor.Status, error)
-	// Statuses returns the state of every vertex, in the order of the graph.
-	Statuses(context.Context) ([]reactor.Status, error)
-	// Stand returns the state of every vertex and how the graph stands, of one moment.
-	Stand(context.Context) ([]reactor.Status, reactor.Rest, error)
-	// AbsentPauses returns the pauses of resources that are not in the graph.
-	AbsentPauses(context.Context) ([]reactor.Pause, error)
-	// Realizing returns the resources that a new graph waits for.
-	Realizing(context.Context) ([]string, error)
-	// Counts returns the number of vertices by state.
-	Counts(context.Context) (reactor.Counts, error)
+	// Snapshot returns how the graph stands: the state of every vertex, in the order of the graph, and all that is paused, awaited
+	// and going on, of one moment.
+	Snapshot(context.Context) (reactor.Snapshot, error)
 	// Pause leaves vertices, or with an empty name every one, alone for a while: all at one moment, or with an error none.
 	Pause(context.Context, ...reactor.Pause) error
 	// Resume ends the pause of a vertex; with an empty name every pause, and lets

@@ -71,14 +71,6 @@ func (f *fakeEngine) ready(ctx context.Context) error {
 	return err
 }
 
-func (f *fakeEngine) Statuses(ctx context.Context) ([]reactor.Status, error) {
-	err := f.ready(ctx)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.asked = append(f.asked, "*")
-	return f.list, err
-}
-
 func (f *fakeEngine) Status(ctx context.Context, id string) (reactor.Status, error) {
 	if err := f.ready(ctx); err != nil {
 		return reactor.Status{}, err
@@ -102,34 +94,23 @@ func rested(s reactor.Status) reactor.Status {
 	return s
 }
 
-// Stand says of what is in no other state at rest that it rests, and what the recorder
+// Snapshot says of what is in no other state at rest that it rests, and what the recorder
 // was told of the graph.
-func (f *fakeEngine) Stand(ctx context.Context) ([]reactor.Status, reactor.Rest, error) {
-	list, err := f.Statuses(ctx)
-	list = slices.Clone(list)
+func (f *fakeEngine) Snapshot(ctx context.Context) (reactor.Snapshot, error) {
+	if err := f.ready(ctx); err != nil {
+		return reactor.Snapshot{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked = append(f.asked, "*")
 	st := f.rec.Standing()
-	rest := reactor.Rest{Generation: st.Generation, Converged: st.Converged, Early: !st.Converged}
-	for i := range list {
-		list[i] = rested(list[i])
-		rest.Counts[list[i].Rest]++
+	s := reactor.Snapshot{Rest: reactor.Rest{Generation: st.Generation, Converged: st.Converged, Early: !st.Converged}, Awaits: f.awaits}
+	for _, one := range f.list {
+		one = rested(one)
+		s.Statuses = append(s.Statuses, one)
+		s.Rest.Counts[one.Rest]++
 	}
-	return list, rest, err
-}
-
-func (f *fakeEngine) AbsentPauses(ctx context.Context) ([]reactor.Pause, error) {
-	return nil, f.ready(ctx)
-}
-
-func (f *fakeEngine) Realizing(ctx context.Context) ([]string, error) {
-	return f.awaits, f.ready(ctx)
-}
-
-func (f *fakeEngine) Counts(ctx context.Context) (c reactor.Counts, err error) {
-	list, err := f.Statuses(ctx)
-	for _, s := range list {
-		c[s.State]++
-	}
-	return c, err
+	return s, nil
 }
 
 func (f *fakeEngine) Pause(ctx context.Context, ps ...reactor.Pause) error {

@@ -63,3 +63,15 @@ func (l *loop) tied(from, to *vertex) bool {
 
 // Joined adds a trigger to those of a run.
 func Joined(list []Trigger, t Trigger) []Trigger { return joined(list, t) }
+
+// Counts returns how many vertices are in each state at rest.
+func (r *Reactor) Counts(ctx context.Context) (Counts, error) {
+	s, err := r.Snapshot(ctx)
+	return s.Rest.Counts, err
+}
+
+// Statuses returns the state of every vertex.
+func (r *Reactor) Statuses(ctx context.Context) ([]Status, error) {
+	s, err := r.Snapshot(ctx)
+	return s.Statuses, err
+}

@@ -327,8 +327,8 @@ func TestRealizeEndsWithRun(t *testing.T) {
 		never := &fake{w: w, watch: func(ctx context.Context, _ *fake) error { <-ctx.Done(); return nil }}
 		never.MetaParams().Realize = true
 		rg.swap(newDecl(t).add("a", never).add("b", &fake{w: w}))
-		if ids, err := rg.r.Realizing(t.Context()); err != nil || len(ids) > 0 {
-			t.Errorf("no swap waits for %v, %v", ids, err)
+		if s, err := rg.r.Snapshot(t.Context()); err != nil || len(s.Awaits) > 0 {
+			t.Errorf("no swap waits for %v, %v", s.Awaits, err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -341,8 +341,8 @@ func TestRealizeEndsWithRun(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- rg.r.Swap(t.Context(), newDecl(t).g) }()
 		synctest.Wait()
-		if ids, err := rg.r.Realizing(t.Context()); err != nil || len(ids) != 1 || ids[0] != "fake[a]" {
-			t.Errorf("the swap waits for %v, %v", ids, err)
+		if s, err := rg.r.Snapshot(t.Context()); err != nil || !slices.Equal(s.Awaits, []string{"fake[a]"}) {
+			t.Errorf("the swap waits for %v, %v", s.Awaits, err)
 		}
 		rg.close()
 		if err := <-done; !errors.Is(err, reactor.ErrStopped) {

@@ -62,17 +62,14 @@ func (r *Reactor) known(ctx context.Context, pauses []Pause) (err error) {
 	return cmp.Or(e, err)
 }
 
-// AbsentPauses returns the pauses of resources that are not in the graph, by name: they hold again
-// when such a resource comes back, so a person should see them. Callable from any goroutine.
-func (r *Reactor) AbsentPauses(ctx context.Context) (list []Pause, err error) {
-	err = r.do(ctx, func() {
-		for _, id := range r.loop.holds.pauses.Names() {
-			if id != "" && r.loop.named(id) == nil {
-				list = append(list, *r.loop.holds.pauses.Own(id))
-			}
+// absentPauses returns the pauses of resources that are not in the graph, by name.
+func (l *loop) absentPauses() (list []Pause) {
+	for _, id := range l.holds.pauses.Names() {
+		if id != "" && l.named(id) == nil {
+			list = append(list, *l.holds.pauses.Own(id))
 		}
-	})
-	return list, err
+	}
+	return list
 }
 
 // keepPauses records pauses in one step.

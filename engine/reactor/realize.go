@@ -39,20 +39,17 @@ func (s *swap) awaitRealized(ctx context.Context) error {
 	return err
 }
 
-// Realizing returns the vertices that a new graph waits for, which have to be brought
-// about before they leave; none if no graph waits. Callable from any goroutine.
-func (r *Reactor) Realizing(ctx context.Context) (ids []string, err error) {
-	err = r.ask(ctx, func() {
-		if r.loop.realizing == nil {
-			return
+// unrealizedOnes returns the vertices that a new graph waits for.
+func (l *loop) unrealizedOnes() (ids []string) {
+	if l.realizing == nil {
+		return nil
+	}
+	for _, v := range l.realizing.list {
+		if l.unrealized(v) {
+			ids = append(ids, v.ID)
 		}
-		for _, v := range r.loop.realizing.list {
-			if r.loop.unrealized(v) {
-				ids = append(ids, v.ID)
-			}
-		}
-	})
-	return ids, err
+	}
+	return ids
 }
 
 // unrealized reports whether v is on its way to be brought about for the first

@@ -15,11 +15,11 @@ import (
 
 func (rg *rig) standing() reactor.Rest {
 	rg.t.Helper()
-	rest, err := rg.r.Rest(rg.t.Context())
+	s, err := rg.r.Snapshot(rg.t.Context())
 	if err != nil {
 		rg.t.Fatal(err)
 	}
-	return rest
+	return s.Rest
 }
 
 // TestFindingC2StatesAtRest: what has failed counts as failed while it is tried again,

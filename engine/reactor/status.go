@@ -29,16 +29,27 @@ type Status struct {
 	WaitsFor  string        // with StateWaiting, where no vertex is in BlockedBy: settle, limit, a free slot, or the text of an engine.WaitError
 }
 
-// Counts returns how many vertices are in each state at rest; see Rest.
-func (r *Reactor) Counts(ctx context.Context) (c Counts, err error) {
-	err = r.ask(ctx, func() { c = r.loop.counts() })
-	return c, err
+// Snapshot is how a graph stands at one moment.
+type Snapshot struct {
+	Rest     Rest
+	Statuses []Status  // of every vertex, in the order of the graph
+	Absent   []Pause   // of resources that are not in the graph: they hold again when such a resource comes back
+	Awaits   []string  // the vertices that a new graph waits for, which have to be brought about before they leave
+	Ongoing  []Ongoing // the runs that go on, the longest first
 }
 
-// Statuses returns the state of every vertex, in the order of the graph.
-func (r *Reactor) Statuses(ctx context.Context) (list []Status, err error) {
-	err = r.ask(ctx, func() { list = r.loop.statuses() })
-	return list, err
+// Snapshot returns how the graph stands. Its cost is that of all vertices: Status asks for one.
+func (r *Reactor) Snapshot(ctx context.Context) (s Snapshot, err error) {
+	err = r.ask(ctx, func() {
+		l := &r.loop
+		s = Snapshot{Rest: l.stand(), Statuses: l.statuses(), Absent: l.absentPauses(), Awaits: l.unrealizedOnes(), Ongoing: l.ongoing()}
+	})
+	for i := range s.Ongoing { // not on the loop: a Line may wait for the command's host
+		run := &s.Ongoing[i]
+		run.Line = run.v.Text(run.newest.Line())
+		run.v, run.newest = nil, nil
+	}
+	return s, err
 }
 
 func (l *loop) statuses() []Status {
@@ -186,19 +197,6 @@ func (l *loop) busyWith(v *vertex) string {
 	}
 }
 
-// Rest returns how the graph stands.
-func (r *Reactor) Rest(ctx context.Context) (rest Rest, err error) {
-	err = r.ask(ctx, func() { rest = r.loop.stand() })
-	return rest, err
-}
-
-// Stand returns the state of every vertex, in the order of the graph, and how the graph
-// stands, both of one moment.
-func (r *Reactor) Stand(ctx context.Context) (list []Status, rest Rest, err error) {
-	err = r.ask(ctx, func() { list, rest = r.loop.statuses(), r.loop.stand() })
-	return list, rest, err
-}
-
 // Works reports whether something goes on that ends without a timer: a method of a resource runs, or news of one is on its way
 // to the loop. A Watch that has said Running does not count. Nor does a method that sleeps (engine.Sleep): the contexts of the sleepers are
 // given. So where nothing works, only a timer, the machine or a caller makes the reactor go on.
@@ -255,21 +253,11 @@ type Ongoing struct {
 	newest *engine.Newest
 }
 
-// Ongoing returns the runs that have been going on for a while, at least for that long, the oldest first.
-func (r *Reactor) Ongoing(ctx context.Context, least time.Duration) (list []Ongoing, err error) {
-	err = r.ask(ctx, func() { list = r.loop.ongoing(least) })
-	for i := range list { // not on the loop: a Line may wait for the command's host
-		run := &list[i]
-		run.Line = run.v.Text(run.newest.Line())
-		run.v, run.newest = nil, nil
-	}
-	return list, err
-}
-
-func (l *loop) ongoing(least time.Duration) (list []Ongoing) {
+// ongoing returns the runs that go on, the longest first. Their lines are not read yet.
+func (l *loop) ongoing() (list []Ongoing) {
 	now, batches := l.now(), map[*runContext]int{}
 	for _, v := range l.bySlot {
-		if v == nil || !v.run.inRun || v.run.job == nil || time.Duration(now-v.run.job.started) < least {
+		if v == nil || !v.run.inRun || v.run.job == nil {
 			continue
 		}
 		with := v.run.job.joined // nil once nobody wants the run any more

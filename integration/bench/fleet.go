@@ -219,8 +219,8 @@ func (x fleetEngine) State(ctx context.Context, id string) (native.State, bool) 
 
 // States implements native.Engine.
 func (x fleetEngine) States(ctx context.Context) (list []native.State, err error) {
-	all, err := x.e.Statuses(ctx)
-	for _, st := range all {
+	now, err := x.e.Snapshot(ctx)
+	for _, st := range now.Statuses {
 		list = append(list, native.State{Resource: st.Resource, State: st.State.String(), Changed: st.Changed})
 	}
 	return list, err

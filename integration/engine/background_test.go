@@ -18,7 +18,7 @@ func TestBackground(t *testing.T) {
 		State: mgmt.StateIn(dir), ConvergedExit: true,
 		Background: func(ctx context.Context, e *mgmt.Engine) {
 			<-ctx.Done()
-			c, _ := e.Counts(t.Context())
+			c, _ := countsOf(t.Context(), e)
 			for _, n := range c {
 				sum += n
 			}

@@ -66,13 +66,24 @@ func (g gated) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Declare
 
 // callAll calls what asks the loop of the engine, and what alters something there.
 func callAll(ctx context.Context, e *mgmt.Engine) error {
-	_, err1 := e.Statuses(ctx)
+	_, err1 := e.Snapshot(ctx)
 	_, err2 := e.Status(ctx, "noop[n0]")
-	_, _, err3 := e.Stand(ctx)
-	_, err4 := e.Dump(ctx)
-	_, err5 := e.Retry(ctx)
-	err6 := e.SetLimits(ctx, reactor.Limits{})
-	return errors.Join(err1, err2, err3, err4, err5, err6)
+	_, err3 := e.Dump(ctx)
+	_, err4 := e.Retry(ctx)
+	err5 := e.SetLimits(ctx, reactor.Limits{})
+	return errors.Join(err1, err2, err3, err4, err5)
+}
+
+// countsOf returns the number of resources by state at rest.
+func countsOf(ctx context.Context, e *mgmt.Engine) (reactor.Counts, error) {
+	now, err := e.Snapshot(ctx)
+	return now.Rest.Counts, err
+}
+
+// statusesOf returns the state of each resource.
+func statusesOf(ctx context.Context, e *mgmt.Engine) ([]reactor.Status, error) {
+	now, err := e.Snapshot(ctx)
+	return now.Statuses, err
 }
 
 // TestFindingG3EventsReaderCalls: the reader of the events calls the engine at each of them, and each answer
@@ -249,7 +260,7 @@ func TestObserverThatWaits(t *testing.T) {
 	}}, static.New(noops(n)))
 	var most int
 	for last := -1; ; { // until the engine starts nothing more
-		c, err := e.Counts(t.Context())
+		c, err := countsOf(t.Context(), e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,7 +276,7 @@ func TestObserverThatWaits(t *testing.T) {
 		t.Errorf("the engine went on to %d runs, while the Observer had not taken the first", most)
 	}
 	close(free)
-	for c, err := e.Counts(t.Context()); err == nil && c[engine.StateOK] < n; c, err = e.Counts(t.Context()) {
+	for c, err := countsOf(t.Context(), e); err == nil && c[engine.StateOK] < n; c, err = countsOf(t.Context(), e) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	end()

@@ -93,7 +93,7 @@ func TestSources(t *testing.T) {
 		if err != nil || (v.Refused == nil) != (s.want == "") || !strings.Contains(fmt.Sprint(v.Refused), s.want) || taken != map[bool]int{true: 1}[s.taken] {
 			t.Errorf("%s: refused %v, want %q; error %v; taken %d times", s.name, v.Refused, s.want, err, taken)
 		}
-		list, err := e.Statuses(ctx)
+		list, err := statusesOf(ctx, e)
 		var runs []string
 		for _, st := range list {
 			runs = append(runs, st.Resource)

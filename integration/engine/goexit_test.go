@@ -123,14 +123,14 @@ func TestFindingM2GoexitFails(t *testing.T) {
 			if err != nil || st.Rest != engine.StateFailed || !strings.Contains(text, method+" has not returned: runtime.Goexit was called, in ") || !strings.Contains(text, "engine_test.(*quitter).quit") {
 				t.Errorf("%+v, %v", st, err)
 			}
-			if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 2 {
+			if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 2 {
 				t.Errorf("%v, %v", c, err)
 			}
 			if _, err := e.Apply(ctx, quitters("", 3)); err != nil {
 				t.Fatal(err)
 			}
 			atRest(t, ctx, e)
-			if c, err := e.Counts(ctx); err != nil || !c.Well() {
+			if c, err := countsOf(ctx, e); err != nil || !c.Well() {
 				t.Errorf("mended: %v, %v", c, err)
 			}
 		})
@@ -160,7 +160,7 @@ func TestFindingM2GoexitRefuses(t *testing.T) {
 				}
 				quitInDefault.Store(false)
 				atRest(t, ctx, e)
-				if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 2 {
+				if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 2 {
 					t.Errorf("%v, %v", c, err)
 				}
 				if v, err := e.Apply(ctx, quitters("", 4)); err != nil || v.Generation != 2 {
@@ -222,7 +222,7 @@ func TestFindingM2GoexitOfTheRest(t *testing.T) {
 	}
 	awaitCleaned(map[string]int{"quitter[0]": 4, "quitter[1]": 1}, 2)
 	atRest(t, ctx, e)
-	if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 1 {
+	if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 1 {
 		t.Errorf("%v, %v", c, err)
 	}
 }
@@ -242,7 +242,7 @@ func TestFindingM2GoexitOfACleanup(t *testing.T) {
 		t.Errorf("%d changed, refused %v, %v", v.Swap.Changed, v.Refused, err)
 	}
 	atRest(t, ctx, e)
-	if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 3 {
+	if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 3 {
 		t.Errorf("%v, %v", c, err)
 	}
 }
@@ -258,7 +258,7 @@ func TestFindingM2GoexitOfAFrontend(t *testing.T) {
 	if !ok || !p.Exited || !strings.Contains(err.Error(), "the frontend has not returned") {
 		t.Errorf("Run returns %v", err)
 	}
-	if _, err := e.Counts(t.Context()); !errors.Is(err, reactor.ErrStopped) {
+	if _, err := countsOf(t.Context(), e); !errors.Is(err, reactor.ErrStopped) {
 		t.Error(err)
 	}
 }
@@ -274,7 +274,7 @@ func TestFindingM2GoexitOfAnObserver(t *testing.T) {
 		t.Fatal(err)
 	}
 	atRest(t, ctx, e)
-	if c, err := e.Counts(ctx); err != nil || c[engine.StateOK] != 3000 {
+	if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 3000 {
 		t.Errorf("%v, %v", c, err)
 	}
 	if err := e.Told(ctx); err != nil {

@@ -97,14 +97,13 @@ func TestFindingM3AfterTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, call := range map[string]func() error{
-		"Counts":  func() error { _, err := e.Counts(ctx); return err },
-		"Rest":    func() error { _, err := e.Rest(ctx); return err },
-		"Pause":   func() error { return e.Pause(ctx, reactor.Pause{Resource: "noop[a]"}) },
-		"Resume":  func() error { return e.Resume(ctx, "") },
-		"Apply":   func() error { _, err := e.Apply(ctx, noops(1)); return err },
-		"Upsert":  func() error { return e.Patch(ctx, mgmt.Patch{Upsert: noops(1)}) },
-		"Delete":  func() error { return e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[n0]"}}) },
-		"callAll": func() error { return callAll(ctx, e) },
+		"Snapshot": func() error { _, err := e.Snapshot(ctx); return err },
+		"Pause":    func() error { return e.Pause(ctx, reactor.Pause{Resource: "noop[a]"}) },
+		"Resume":   func() error { return e.Resume(ctx, "") },
+		"Apply":    func() error { _, err := e.Apply(ctx, noops(1)); return err },
+		"Upsert":   func() error { return e.Patch(ctx, mgmt.Patch{Upsert: noops(1)}) },
+		"Delete":   func() error { return e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[n0]"}}) },
+		"callAll":  func() error { return callAll(ctx, e) },
 	} {
 		if err := call(); !errors.Is(err, reactor.ErrStopped) {
 			t.Errorf("%s after the end: %v", name, err)
@@ -211,7 +210,7 @@ func TestFindingM7Patch(t *testing.T) {
 		t.Errorf("no ids: %v", err)
 	}
 	atRest(t, ctx, e)
-	list, err := e.Statuses(ctx)
+	list, err := statusesOf(ctx, e)
 	var names []string
 	for _, st := range list {
 		names = append(names, st.Resource)

@@ -165,7 +165,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 // idsOf returns the resources of a graph that runs.
 func idsOf(t *testing.T, e *mgmt.Engine) (ids []string) {
 	t.Helper()
-	list, err := e.Statuses(t.Context())
+	list, err := statusesOf(t.Context(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,7 +228,7 @@ func TestTargets(t *testing.T) {
 		t.Helper()
 		h.awaitStatus("h1", "aimed", "a", ok(version))
 		version++
-		list, err := h.e.Statuses(t.Context())
+		list, err := statusesOf(t.Context(), h.e)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,7 +97,7 @@ func (s *teller) State(ctx context.Context, id string) (native.State, bool) {
 }
 
 func (s *teller) States(ctx context.Context) (list []native.State, err error) {
-	all, err := s.e.Statuses(ctx)
+	all, err := statusesOf(ctx, s.e)
 	for _, st := range all {
 		list = append(list, stateOf(st))
 	}

@@ -77,7 +77,7 @@ func TestFindingG3LateObserverChangesTheGraph(t *testing.T) {
 			changes := sync.OnceFunc(func() {
 				<-applied
 				for last := -1; ; time.Sleep(20 * time.Millisecond) { // until the engine starts nothing more
-					c, err := asked.Counts(ctx)
+					c, err := countsOf(ctx, asked)
 					if err != nil {
 						done <- err
 						return

@@ -68,7 +68,7 @@ func TestOpen(t *testing.T) {
 	if second, err := mgmt.Open(ctx, o, nil); err == nil || second != nil {
 		t.Errorf("in a folder that is in use: %v, %v", second, err)
 	}
-	if _, err := e.Statuses(ctx); err != nil {
+	if _, err := statusesOf(ctx, e); err != nil {
 		t.Error(err)
 	}
 	cancel()

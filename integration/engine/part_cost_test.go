@@ -172,11 +172,11 @@ func TestFindingG11PartCosts(t *testing.T) {
 func atRest(t *testing.T, ctx context.Context, e *mgmt.Engine) {
 	t.Helper()
 	for {
-		rest, err := e.Rest(ctx)
+		now, err := e.Snapshot(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if rest.Converged {
+		if now.Rest.Converged {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)

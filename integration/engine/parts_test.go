@@ -393,7 +393,7 @@ func why(err error) string {
 
 // runs returns the resources that run.
 func runs(t *rapid.T, ctx context.Context, e *mgmt.Engine) (list []string) {
-	all, err := e.Statuses(ctx)
+	all, err := statusesOf(ctx, e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -430,7 +430,7 @@ func TestPartsRaceWithTheWhole(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		list, err := e.Statuses(ctx)
+		list, err := statusesOf(ctx, e)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -483,8 +483,8 @@ func TestPartsAreTold(t *testing.T) {
 	}
 	both("one that may be grouped", e.Patch(ctx, mgmt.Patch{Upsert: plain("b")}), "noop[a]", "noop[b]")
 	both("two of those", e.Patch(ctx, mgmt.Patch{Upsert: plain("c")}), "noop[a]", "noop[b]+noop[c]")
-	if owner, members, err := e.Group(ctx, "noop[c]"); err != nil || owner != "noop[b]" || fmt.Sprint(members) != "[noop[c]]" {
-		t.Errorf("%s %v %v", owner, members, err)
+	if owner, members, ok := groupOf(t, e, "noop[c]"); !ok || owner != "noop[b]" || fmt.Sprint(members) != "[noop[c]]" {
+		t.Errorf("%s %v %t", owner, members, ok)
 	}
 	both("the owner goes", e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[b]"}}), "noop[a]", "noop[c]")
 	if st, err := e.Status(ctx, "noop[c]"); err != nil || st.Member != "" {

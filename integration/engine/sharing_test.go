@@ -115,7 +115,7 @@ func (m *member) apply(declare func(*static.Graph)) {
 
 // names returns the ids of the graph, sorted.
 func (m *member) names() (ids []string) {
-	list, err := m.Statuses(m.t.Context())
+	list, err := statusesOf(m.t.Context(), m.Engine)
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestUpsertAndDelete(t *testing.T) {
 	if err := e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[d]", "noop[c]"}}); err != nil {
 		t.Error(err)
 	}
-	list, err := e.Statuses(ctx)
+	list, err := statusesOf(ctx, e)
 	if err != nil || len(list) != 2 {
 		t.Errorf("%v %v", list, err)
 	}
@@ -166,7 +166,7 @@ func TestRefusedPart(t *testing.T) {
 		"not in the graph":         part(noopOf("z", 1, "nowhere")),
 		"can't come before itself": part(noopOf("n0", 1, "n0")),
 	}
-	if list, err := e.Statuses(ctx); err != nil || len(list) != 2 {
+	if list, err := statusesOf(ctx, e); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
 	}
 	if err := e.Patch(ctx, mgmt.Patch{Upsert: noops(3)}); err != nil {

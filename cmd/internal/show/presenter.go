@@ -310,16 +310,13 @@ func (p *Presenter) live(ctx context.Context, e *mgmt.Engine) {
 			continue // the line says how
 		}
 		// An error means that the run is over, or about to be.
-		c, err := e.Counts(ctx)
+		now, err := e.Snapshot(ctx)
 		if err != nil {
 			return
 		}
-		runs, err := e.Ongoing(ctx, longEnough)
-		if err != nil {
-			return
-		}
+		runs := slices.DeleteFunc(now.Ongoing, func(r reactor.Ongoing) bool { return r.For < longEnough })
 		_, rows := p.screen.size()
-		p.screen.show(liveText(c, runs, rows)...)
+		p.screen.show(liveText(now.Rest.Counts, runs, rows)...)
 	}
 }
 
