@@ -167,16 +167,6 @@ func (t *Table) ownFolder(given Resolved) bool {
 	return ok && len(folder.Texts) > 0 || temp && !scratch.off()
 }
 
-// Changed returns the keys whose values differ, in the order of the table.
-func (t *Table) Changed(before, after Resolved) (keys []string) {
-	for _, s := range t.Settings {
-		if t.Shown(before, s) != t.Shown(after, s) {
-			keys = append(keys, s.Key)
-		}
-	}
-	return keys
-}
-
 // Shown returns the value of a setting as text: that which is given, or the default.
 func (t *Table) Shown(r Resolved, s *Setting) string {
 	if v, ok := r[s.Key]; ok {

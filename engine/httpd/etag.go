@@ -22,11 +22,6 @@ func ConditionsOf(r *http.Request) (c Conditions, err error) {
 	return c, err
 }
 
-// Given reports whether there is any condition.
-func (c Conditions) Given() bool {
-	return c.anyMatch || c.anyNone || len(c.match)+len(c.none) > 0
-}
-
 // Check compares the conditions with the version of the object, "" where there is no
 // object. A writer calls it where it holds its lock, or in its transaction. The error
 // is a *Problem of 412.

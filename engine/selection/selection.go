@@ -106,14 +106,6 @@ func (s Selection) ID() (id string, ok bool) {
 	return t.head[0] + "[" + t.tail[0] + "]", true
 }
 
-// Or returns the selection of what any of some selects.
-func Or(some ...Selection) (s Selection) {
-	for _, one := range some {
-		s.any = append(s.any, one.any...)
-	}
-	return s
-}
-
 // Match reports whether a resource is selected.
 func (s Selection) Match(i Item) bool {
 	return slices.ContainsFunc(s.any, func(a all) bool {

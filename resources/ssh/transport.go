@@ -40,9 +40,6 @@ var definition = provider.TransportDefinition{
 	},
 }
 
-// Register adds the transport to a set.
-func Register(ts *provider.Transports) error { return ts.Register(definition, Connect) }
-
 func init() { provider.RegisterTransport(definition, Connect) }
 
 // conn is a connection.
