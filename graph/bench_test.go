@@ -105,37 +105,6 @@ func BenchmarkCycle(b *testing.B) {
 	}
 }
 
-// BenchmarkDiff compares two graphs that share all but one vertex in a hundred,
-// once with their vertices in the same order and once not.
-func BenchmarkDiff(b *testing.B) {
-	const n = 100_000
-	ids := names(n)
-	old, swapped := random(b, ids, 1), names(n)
-	for i := 0; i < n; i += 100 {
-		swapped[i] += "x"
-	}
-	for name, new := range map[string]*graph.Graph[int]{
-		"same order": random(b, swapped, 1), "shuffled": random(b, shuffled(swapped), 2),
-	} {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				d := graph.Diff(old, new, func(a, b int) bool { return a == b })
-				if len(d.Added) != n/100 {
-					b.Fatal(len(d.Added))
-				}
-			}
-		})
-	}
-}
-
-func shuffled(ids []string) []string {
-	out := make([]string, len(ids))
-	for at, i := range rand.New(rand.NewPCG(9, 9)).Perm(len(ids)) {
-		out[at] = ids[i]
-	}
-	return out
-}
-
 // BenchmarkReachable asks about two random vertices of a million.
 func BenchmarkReachable(b *testing.B) {
 	const n = 1_000_000

@@ -56,9 +56,6 @@ func (e Edge) Place() string {
 	return place
 }
 
-// same reports whether two edges between the same vertices do the same.
-func (e Edge) same(o Edge) bool { return e.Notify == o.Notify && e.Implied == o.Implied }
-
 // decl is a declared edge as it is stored: 16 bytes, whatever its texts.
 type decl struct {
 	from, to int32

@@ -4,10 +4,9 @@
 // # Use
 //
 // Check holds one graph against all laws that concern a single graph; call it on
-// what a loader, builder or transformation made. CheckDiff holds the difference
-// of two graphs against its law. CheckDirected is the part that holds for any
-// gonum graph.Directed. Run checks a way of building graphs on random
-// specifications, acyclic and not, with ids that are hard to draw.
+// what a loader, builder or transformation made. CheckDirected is the part that
+// holds for any gonum graph.Directed. Run checks a way of building graphs on
+// random specifications, acyclic and not, with ids that are hard to draw.
 //
 // The models that the laws compare with are naive on purpose: matrices, and
 // cubic in the number of vertices. Up to MaxModel vertices everything is
