@@ -74,7 +74,6 @@ const (
 	flagImplied
 	flagByFrom
 	flagByTo
-	flagsShown = flagNotify | flagImplied
 )
 
 // Connect declares an edge. An edge from a vertex to itself is a *CycleError

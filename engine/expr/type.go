@@ -139,12 +139,6 @@ func (t Type) IsAny() bool { return t.of().Kind() == types.DynKind }
 // fromCEL takes a type of the library, which is no Object.
 func fromCEL(t *cel.Type) Type { return Type{cel: t} }
 
-// MayBe reports whether a value of this type may be one of the other: a value of any type may be everything.
-func (t Type) MayBe(o Type) bool {
-	a, b := t.of(), o.of()
-	return a.Kind() == types.DynKind || b.Kind() == types.DynKind || a.IsAssignableType(b) || b.IsAssignableType(a)
-}
-
 // String names the type in the words of a graph.
 func (t Type) String() string { return nameOf(t.of()) }
 
