@@ -19,7 +19,7 @@ func newCompletion(a *cli.App) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion " + "bash|zsh|fish|powershell",
-		Short: "Write a script with which a shell completes the command line",
+		Short: "Print a completion script for a shell",
 		Example: strings.ReplaceAll(`  source <(NAME completion bash)
   NAME completion zsh > "${fpath[1]}/_NAME"
   NAME completion fish > ~/.config/fish/completions/NAME.fish`, "NAME", a.Program()),

@@ -38,16 +38,14 @@ func newConfig(a *cli.App) *cobra.Command {
 	f := &configFlags{}
 	cmd := &cobra.Command{
 		Use:   "config [SETTING...]",
-		Short: "Show each setting with its value, and where that is from",
-		Long: `Config shows the settings that run would have, all or the named ones, each with
-its value and its source: a flag, a variable of the environment, a place in the
-configuration file, or the default. It takes the flags of run. With -o json or
--o yaml it writes a list.
+		Short: "Show settings with their values and sources",
+		Long: `Config shows all settings that run would use, or the named ones, with their values and
+sources: a flag, an environment variable, a position in the configuration file, or the
+default. It accepts the flags of run. With -o json or -o yaml, it prints a list.
 
-The file is /etc/mgmt/mgmt.yaml, unless --config or MGMT_CONFIG names another.
-With --check only that file, or the file behind it, is read: everything that is
-wrong with it goes to standard output, each finding with its place, and with an
-error among them the code is 1.`,
+The file is /etc/mgmt/mgmt.yaml, unless --config or MGMT_CONFIG names another. With
+--check, config reads only that file, or the one named after --check, and reports every
+finding with its position on standard output. The exit code is 1 if one is an error.`,
 		Example: `  mgmt config
   mgmt config socket -o json
   mgmt config --check new.yaml
@@ -60,10 +58,10 @@ error among them the code is 1.`,
 	}
 	fl := cmd.Flags()
 	cli.Forms(cmd, &f.output, "output format", []settingJSON{}, "text")
-	cli.Choose(cmd, &f.format, "format", "", "how to write the findings of --check", "text", "json", "github")
-	fl.BoolVar(&f.check, "check", false, "say everything that is wrong with the file, and show nothing")
-	fl.BoolVar(&f.schema, "schema", false, "write the JSON Schema of the file")
-	fl.BoolVar(&f.example, "example", false, "write a file with all settings as comments")
+	cli.Choose(cmd, &f.format, "format", "", "format of the findings of --check", "text", "json", "github")
+	fl.BoolVar(&f.check, "check", false, "report every error in the file, and show nothing")
+	fl.BoolVar(&f.schema, "schema", false, "print the JSON Schema of the file")
+	fl.BoolVar(&f.example, "example", false, "print a file with all settings as comments")
 	// They come last, so that a flag of the verb itself keeps its name.
 	bindAll(cmd)
 	cli.Exclude(cmd, "check", "schema", "example")

@@ -11,7 +11,7 @@ import (
 func newExitCodes() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
-		Short: "The codes with which the program ends",
-		Long:  "The codes with which the program ends:\n\n" + cli.ExitCodes,
+		Short: "Exit codes of the program",
+		Long:  "Exit codes:\n\n" + cli.ExitCodes,
 	}
 }

@@ -13,7 +13,7 @@ func newVersion(a *cli.App) *cobra.Command {
 	var output cli.Choice
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which version this is",
+		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := cli.CurrentVersion()

@@ -33,23 +33,23 @@ func NewFmt(a *cli.App) *cobra.Command {
 	f := &fmtFlags{}
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE | FOLDER | -]...",
-		Short: "Bring graph files to their usual form",
-		Long: `Fmt writes graph files in their usual form: two spaces for each level, lists as
-far in as their key, one blank line where there were several. Comments, also
-those in one column at the ends of lines, the order of keys and the meaning of a
-file stay. Words of other tools that mgmt understands become ours, such as
-package (pkg) and ensure (state). The result goes to standard output; a folder
-stands for its *.yaml, *.yml and *.toml files, and - or nothing for standard
-input. In TOML the words of other tools stay.`,
+		Short: "Format graph files",
+		Long: `Fmt rewrites graph files in the standard format: two spaces per level, lists at the
+indentation of their key, at most one blank line in a row. Comments and their
+alignment, the order of keys and the meaning stay. In YAML, words of other tools
+that mgmt understands become its own: package becomes pkg, ensure becomes state.
+
+Fmt prints the result on standard output. FOLDER selects its *.yaml, *.yml and
+*.toml files; - or no argument reads standard input.`,
 		Example: `  mgmt fmt -w graph.yaml
   mgmt fmt --check .        # ends with code 2 when a file is not in its usual form`,
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(a, args) },
 	}
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.write, "write", "w", false, "write the result to the file")
-	fl.BoolVarP(&f.diff, "diff", "d", false, "show the difference")
-	fl.BoolVarP(&f.list, "list", "l", false, "list the files that are not in their usual form")
-	fl.BoolVar(&f.check, "check", false, "as --list, and end with code 2 if there is one")
+	fl.BoolVarP(&f.diff, "diff", "d", false, "show a diff")
+	fl.BoolVarP(&f.list, "list", "l", false, "list the files that are not formatted")
+	fl.BoolVar(&f.check, "check", false, "like --list, and exit with code 2 if there are any")
 	cli.TypesFlag(a, cmd)
 	cli.Exclude(cmd, "write", "check")
 	return cmd

@@ -34,14 +34,13 @@ import (
 func NewIDL(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "idl",
-		Short: "Make TypeScript packs and stubs of providers from types that are written once",
-		Long: `Idl compiles definitions of resource types, which are written in a subset of Go:
-structs, enums and constants. From them it makes packs for programs in
-TypeScript, stubs of providers in Go, schemas and pages. docs/idl.md shows how a
-type is written.
+		Short: "Generate TypeScript packs and provider stubs from type definitions",
+		Long: `Idl compiles definitions of resource types, written in a subset of Go (structs, enums and
+constants), into packs for TypeScript programs, Go stubs for providers, schemas and
+pages. docs/idl.md shows how to write a type.
 
-It needs no Go toolchain. All that is wrong is said at once, with its place, and
-then nothing is written.`,
+Idl needs no Go toolchain. It reports all errors at once, with their positions, and
+writes nothing if there are any.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -60,7 +59,7 @@ type idlFlags struct {
 
 // flags adds the flags of all verbs that compile.
 func (f *idlFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "package", "", "the `name` that begins every token (default the folder above that of the definitions)")
+	cmd.Flags().StringVar(&f.name, "package", "", "package `name`, the start of every token (default the folder above that of the definitions)")
 	_ = cmd.RegisterFlagCompletionFunc("package", cobra.NoFileCompletions)
 	cmd.ValidArgsFunction = completeFolders
 }
@@ -69,10 +68,10 @@ func (f *idlFlags) flags(cmd *cobra.Command) {
 func (f *idlFlags) outFlags(cmd *cobra.Command) {
 	f.flags(cmd)
 	fl := cmd.Flags()
-	fl.Var((*cli.Place)(&f.pack), "out-pack", "the `folder` of the pack in TypeScript")
-	fl.Var((*cli.Place)(&f.provider), "out-provider", "the `folder` of the stubs and the schema of the provider in Go")
-	fl.StringArrayVar(&f.out, "out", nil, "another output as `TARGET=FOLDER`; targets are "+strings.Join(generate.Names(), ", "))
-	fl.StringVar(&f.version, "package-version", "0.0.0", "the `version` of the package, in the schema of the provider")
+	fl.Var((*cli.Place)(&f.pack), "out-pack", "`folder` of the TypeScript pack")
+	fl.Var((*cli.Place)(&f.provider), "out-provider", "`folder` of the provider's Go stubs and schema")
+	fl.StringArrayVar(&f.out, "out", nil, "another output, `TARGET=FOLDER`; targets are "+strings.Join(generate.Names(), ", "))
+	fl.StringVar(&f.version, "package-version", "0.0.0", "package `version` in the schema of the provider")
 	_ = cmd.MarkFlagDirname("out-pack")
 	_ = cmd.MarkFlagDirname("out-provider")
 	_ = cmd.RegisterFlagCompletionFunc("package-version", cobra.NoFileCompletions)
@@ -213,14 +212,15 @@ func newIDLBuild(a *cli.App) *cobra.Command {
 	f := &idlFlags{}
 	cmd := &cobra.Command{
 		Use:   "build FOLDER",
-		Short: "Write packs, stubs and schemas from the definitions in a folder",
-		Long: `Build compiles the definitions in a folder and writes each output. A file of
-definitions has one file of the same name in the pack (ec2/vpc.ts) and in the
-provider (ec2/vpc_stub.go). The pack exports its modules, and the files that are
-written by hand beside its own. Files whose definitions are gone are removed, and
-files that are written by hand stay, unless an output has their name. So no output
-lies in the folder of another one; several may have the same folder. Nothing is
-written if anything is wrong. It says which files it has written or removed.`,
+		Short: "Generate packs, stubs and schemas from the definitions in a folder",
+		Long: `Build compiles the definitions in a folder and writes each output. A definition file
+becomes one file of the same name in the pack (ec2/vpc.ts) and in the provider
+(ec2/vpc_stub.go). The pack also exports the handwritten files next to its own.
+
+Build removes files whose definitions are gone, and keeps handwritten files unless an
+output has their name. Outputs may share a folder, but none may be inside the folder of
+another. If there are errors, build writes nothing. It lists the files that it wrote or
+removed.`,
 		Example: `  mgmt idl build idl/ --out-pack=pack/ --out-provider=provider/
   mgmt idl build idl/ --out markdown=docs/ --out python=stubs/`,
 		Args: cobra.ExactArgs(1),
@@ -362,10 +362,10 @@ func newIDLCheck(a *cli.App) *cobra.Command {
 	f := &idlFlags{}
 	cmd := &cobra.Command{
 		Use:   "check FOLDER",
-		Short: "Check definitions, and whether the outputs are up to date",
-		Long: `Check compiles the definitions in a folder, and compares each output with the
-files on the disk. It changes nothing. It ends with code 2, and lists the files,
-where build would write or remove one.`,
+		Short: "Check that definitions are valid and outputs are up to date",
+		Long: `Check compiles the definitions in a folder and compares each output with the files on
+disk. It changes nothing. If build would write or remove files, check lists them and exits
+with code 2.`,
 		Example: `  mgmt idl check idl/ --out-pack=pack/ --out-provider=provider/`,
 		Args:    cobra.ExactArgs(1),
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.check(cmd.Context(), a, args[0]) },
@@ -403,11 +403,11 @@ func newIDLDiff(a *cli.App) *cobra.Command {
 	var output cli.Choice
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
-		Short: "Say what a change of definitions means: breaking, compatible or cosmetic",
-		Long: `Diff compares the definitions in two folders. Each line has the level of a
-change, the declaration or the property, and the difference. After a breaking
-change, some graph, program or resource of before does not work any more. The code is 0 without changes or with cosmetic ones, 2 where all others are
-compatible, and 4 where one is breaking.`,
+		Short: "Classify changes of definitions as breaking, compatible or cosmetic",
+		Long: `Diff compares the definitions in two folders. Each line has the level of a change, the
+declaration or property, and the difference. A breaking change stops an existing graph,
+program or resource from working. The exit code is 0 if there are no or only cosmetic
+changes, 2 if the others are compatible, and 4 if one is breaking.`,
 		Example: `  git worktree add old v1.0.0 && mgmt idl diff old/idl idl`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -477,10 +477,10 @@ func newIDLSchema(a *cli.App) *cobra.Command {
 	f := &idlFlags{}
 	cmd := &cobra.Command{
 		Use:   "schema FOLDER",
-		Short: "Write the schema of a provider, by which mgmt knows its kinds",
-		Long: `Schema compiles the definitions in a folder, and writes the schema of a provider.
-It is one JSON document with the type of each resource. The form of a type is
-that of docs/reference/types.md. A provider in any language is started with it.`,
+		Short: "Print the schema of a provider",
+		Long: `Schema compiles the definitions in a folder and prints the schema of a provider, from
+which mgmt learns its kinds: one JSON document with the type of each resource, as in
+docs/reference/types.md. Providers in any language start with it.`,
 		Example: `  mgmt idl schema idl/ > schema.json`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -497,7 +497,7 @@ that of docs/reference/types.md. A provider in any language is started with it.`
 		},
 	}
 	f.flags(cmd)
-	cmd.Flags().StringVar(&f.version, "package-version", "0.0.0", "the `version` of the package")
+	cmd.Flags().StringVar(&f.version, "package-version", "0.0.0", "package `version`")
 	_ = cmd.RegisterFlagCompletionFunc("package-version", cobra.NoFileCompletions)
 	return cmd
 }
@@ -508,10 +508,9 @@ func newIDLDocs(a *cli.App) *cobra.Command {
 	f := &idlFlags{}
 	cmd := &cobra.Command{
 		Use:   "docs FOLDER",
-		Short: "Write the pages of all modules, in Markdown",
-		Long: `Docs compiles the definitions in a folder, and writes the pages of its modules
-to standard output, one after the other. To write them as files, use build with
---out markdown=FOLDER.`,
+		Short: "Print the pages of all modules as Markdown",
+		Long: `Docs compiles the definitions in a folder and prints the pages of its modules, one after
+the other. To write them to files, use build with --out markdown=FOLDER.`,
 		Example: `  mgmt idl docs idl/ | less`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -541,16 +540,15 @@ func newIDLFmt(a *cli.App) *cobra.Command {
 	check := false
 	cmd := &cobra.Command{
 		Use:   "fmt FOLDER",
-		Short: "Bring definitions to the usual form of Go",
-		Long: `Fmt writes the .go files of a folder, and of those below it, in the usual form of
-Go, and lists the files that it has altered. With --check it alters nothing, and
-ends with code 2 where it would.`,
+		Short: "Format definitions like gofmt",
+		Long: `Fmt formats the .go files in a folder and below like gofmt, and lists the files that it
+changed. With --check, it changes nothing and exits with code 2 if it would.`,
 		Example:           `  mgmt idl fmt idl/`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeFolders,
 		RunE:              func(_ *cobra.Command, args []string) error { return formatIDL(a, args[0], check) },
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "list the files, alter none, and end with code 2 if there is one")
+	cmd.Flags().BoolVar(&check, "check", false, "list unformatted files, change none, and exit with code 2 if there are any")
 	return cmd
 }
 

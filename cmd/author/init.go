@@ -86,9 +86,10 @@ func NewInit(a *cli.App) *cobra.Command {
 	force := false
 	cmd := &cobra.Command{
 		Use:   "init [FILE]",
-		Short: "Write a first graph, a test of it, and the schema with which editors complete it",
-		Long: `Init writes a first graph to a file, ` + firstFile + ` if none is named. Next to it come a test of
-the graph, such as graph_test.yaml, and ` + schemaFile + ` for editors. A folder that is missing is made. Existing files are not overwritten.`,
+		Short: "Create a first graph, a test for it, and a schema for editors",
+		Long: `Init creates a first graph in FILE (default ` + firstFile + `), with a test next to it, such
+as graph_test.yaml, and ` + schemaFile + ` for editors. It creates missing folders and
+overwrites no existing file.`,
 		Example: `  mgmt init
   mgmt init web/graph.yaml`,
 		Args: cobra.MaximumNArgs(1),

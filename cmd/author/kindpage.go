@@ -27,11 +27,11 @@ func NewDoc(a *cli.App) *cobra.Command {
 	f := &docFlags{}
 	cmd := &cobra.Command{
 		Use:   "doc [KIND|FOLDER]",
-		Short: "Show the kinds of resources, and the abilities of one of them",
-		Long: `Doc lists the kinds of resources. With one of them as an argument it shows its
-page: its purpose, its parameters with their types and defaults, and the values
-that it sends. The page meta has the metaparameters, which are the same for all
-kinds. The folder of a module, with a slash in it, gives the inputs and outputs of that.`,
+		Short: "List the kinds of resources, or describe one",
+		Long: `Doc lists the kinds of resources. With a KIND, it describes that kind: its purpose,
+its parameters with types and defaults, and the values that it sends. The page meta
+describes the metaparameters of all kinds. With the FOLDER of a module, written with
+a slash, it shows the inputs and outputs of the module.`,
 		Example: `  mgmt doc
   mgmt doc file
   mgmt doc meta

@@ -24,14 +24,16 @@ func NewLSP(a *cli.App) *cobra.Command {
 	f := &lspFlags{}
 	cmd := &cobra.Command{
 		Use:   "lsp [FILE|FOLDER]",
-		Short: "Serve an editor: findings as you type, completion, and more",
-		Long: `Lsp is a server of the Language Server Protocol for graphs. An editor starts it, and speaks with it
-over standard input and output. The page docs/editors.md says how to set up some editors.
+		Short: "Run a language server for editors",
+		Long: `Lsp serves the Language Server Protocol for graphs over standard input and output:
+findings as you type, completion, and more. An editor starts it; docs/editors.md
+shows how to set one up.
 
-The findings are those of mgmt validate. FILE names a graph that is checked from the start; without it, a graph is
-checked when a file of it is opened. It touches nothing, runs no command and decrypts no secret.
+Findings are those of mgmt validate. Lsp checks the graph in FILE from the start, and
+other graphs once one of their files is opened. It changes nothing, runs no command
+and decrypts no secret.
 
-It ends with code 0 when the editor shuts it down, and with 1 when the editor leaves in another way.`,
+The exit code is 0 if the editor shuts it down, and 1 if the connection ends otherwise.`,
 		Example: `  mgmt lsp
   mgmt lsp graph.yaml --facts web1.yaml # findings for another machine`,
 		Args: inputs.GraphArgs,

@@ -36,13 +36,14 @@ type moduleFlags struct {
 func NewModule(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "module",
-		Short: "Get modules of graphs from git and from archives",
-		Long: `Module gets modules of graphs from elsewhere. A module becomes a folder next to the graph, which
-names it as any other one: use: [{module: ./modules/nginx}]. The file modules.lock says where each
-one is from, at which commit or with which checksum, and what its files are.
+		Short: "Fetch and update modules from git and archives",
+		Long: `Module fetches modules from git and archives. A fetched module is a folder next to the
+graph, which uses it like any other: use: [{module: ./modules/nginx}]. The file
+modules.lock records the source of each module, its commit or checksum, and its files.
 
-Keep the file in git, with the folders or without them: mgmt module get without an argument fetches
-the folders that are missing. Nothing else fetches, so a daemon starts without a network.`,
+Commit modules.lock, with the folders or without them: mgmt module get without an
+argument fetches missing folders. Only this verb fetches, so a daemon starts without
+a network.`,
 	}
 	cmd.AddCommand(newModuleGet(a), newModuleList(a), newModuleVerify(a), newModuleUpdate(a), newModuleRemove(a))
 	return cmd
@@ -50,7 +51,7 @@ the folders that are missing. Nothing else fetches, so a daemon starts without a
 
 // flags adds the flags that all verbs of modules have, and opens the store before the verb runs.
 func (f *moduleFlags) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.lock, "lock", fetch.LockFile, "the lock `file`; the folders of modules are relative to its own")
+	cmd.Flags().StringVar(&f.lock, "lock", fetch.LockFile, "lock `file`; module folders are relative to its folder")
 	_ = cmd.MarkFlagFilename("lock", "lock")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -160,7 +161,7 @@ func (f *moduleFlags) complete(*cobra.Command, []string, string) ([]cobra.Comple
 // forceFlag adds the flag of the verbs that replace folders.
 // Without it an altered folder is never overwritten.
 func (f *moduleFlags) forceFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.store.Force, "force", false, "also a folder that was altered or made by someone else, which is lost")
+	cmd.Flags().BoolVar(&f.store.Force, "force", false, "overwrite or remove even folders that were changed, or created by someone else")
 }
 
 // newModuleGet makes the verb module get.
@@ -170,16 +171,17 @@ func newModuleGet(a *cli.App) *cobra.Command {
 	var o fetch.Order
 	cmd := &cobra.Command{
 		Use:   "get [SOURCE]",
-		Short: "Get a module, or all missing modules of the lock file",
-		Long: `Get fetches a module, and writes it into a folder. The source is a repository of git, at a commit,
-a tag or a branch, or an archive (tar, tar.gz, zip) with its checksum: an address or a path. The
-lock file has the commit, also of a tag or a branch. A revision may stand behind the source: URL@v1.
+		Short: "Fetch a module, or all missing modules in the lock file",
+		Long: `Get fetches a module into a folder. SOURCE is the address or path of a git repository,
+at a commit, tag or branch, or of an archive (tar, tar.gz, zip) with its checksum. The
+lock file records the commit, even for a tag or branch. SOURCE may end in a revision:
+URL@v1.
 
-Without a source, it fetches what the lock file has and what is missing here. What comes must be
-what came before.
+Without SOURCE, get fetches the modules in the lock file that are missing, and checks
+that their content is the same as before.
 
-An archive with links, with devices, or with names that lead out of it is refused. A folder that was
-altered stays.`,
+Get refuses archives with links, devices, or names that lead out of the archive. It does
+not overwrite a folder that was changed.`,
 		Example: `  mgmt module get https://example.org/nginx.git --rev v1.2
   mgmt module get https://example.org/nginx.git@8d3f0c4b6a1e5d2f7c9b0a8e6d4c2b1a3f5e7d9c
   mgmt module get https://example.org/site-1.0.tar.gz --sha256 77c1... --folder modules/site
@@ -218,10 +220,10 @@ altered stays.`,
 	f.alone(cmd)
 	f.forceFlag(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&o.Rev, "rev", "", "of a repository: the `commit`, the tag or the branch (default its default branch)")
-	fl.StringVar(&o.SHA256, "sha256", "", "of an archive: its `checksum`")
-	fl.StringVar(&o.Path, "path", "", "the `folder` of the module in the source (default its top)")
-	fl.StringVar(&o.Folder, "folder", "", "the `folder` that is written (default modules/ and the name of the module)")
+	fl.StringVar(&o.Rev, "rev", "", "`commit`, tag or branch of a repository (default its default branch)")
+	fl.StringVar(&o.SHA256, "sha256", "", "`checksum` of an archive")
+	fl.StringVar(&o.Path, "path", "", "`folder` of the module in the source (default its root)")
+	fl.StringVar(&o.Folder, "folder", "", "`folder` to write (default modules/ and the name of the module)")
 	_ = cmd.MarkFlagDirname("folder")
 	return cmd
 }
@@ -319,8 +321,8 @@ func newModuleList(a *cli.App) *cobra.Command {
 	var output cli.Choice
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "Show the modules of the lock file, and whether they are here",
-		Long:    `List shows each module of the lock file, its source, and whether its folder is ok, missing or altered.`,
+		Short:   "List the modules in the lock file, with their state",
+		Long:    `List shows each module in the lock file, its source, and whether its folder is ok, missing or altered.`,
 		Example: `  mgmt module list`,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -349,9 +351,9 @@ func newModuleVerify(a *cli.App) *cobra.Command {
 	f := &moduleFlags{app: a}
 	cmd := &cobra.Command{
 		Use:   "verify [FOLDER...]",
-		Short: "Compare the folders of modules with the lock file",
-		Long: `Verify compares the files of modules with the checksums of the lock file. It needs no network. It ends
-with code 4 if a folder is missing or was altered.`,
+		Short: "Check module folders against the lock file",
+		Long: `Verify checks the files of modules against the checksums in the lock file. It needs no
+network. The exit code is 4 if a folder is missing or was changed.`,
 		Example:           `  mgmt module verify`,
 		ValidArgsFunction: f.complete,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -388,10 +390,10 @@ func newModuleUpdate(a *cli.App) *cobra.Command {
 	var rev string
 	cmd := &cobra.Command{
 		Use:   "update [FOLDER...]",
-		Short: "Get the newest commits of modules from git",
-		Long: `Update fetches the branch or the tag that a module was got at, and takes its newest commit. Without a
-folder it updates all modules that follow a branch or a tag. With --rev it takes another revision,
-which a later update follows.`,
+		Short: "Update modules to the newest commit of their branch or tag",
+		Long: `Update fetches the newest commit of the branch or tag that a module follows. Without
+FOLDER, it updates every module that follows a branch or tag. With --rev, the module
+follows another revision from now on.`,
 		Example: `  mgmt module update
   mgmt module update modules/nginx --rev v1.3`,
 		ValidArgsFunction: f.complete,
@@ -425,7 +427,7 @@ which a later update follows.`,
 	f.flags(cmd)
 	f.alone(cmd)
 	f.forceFlag(cmd)
-	cmd.Flags().StringVar(&rev, "rev", "", "the `commit`, the tag or the branch (default that of the last get)")
+	cmd.Flags().StringVar(&rev, "rev", "", "`commit`, tag or branch to follow (default that of the last get)")
 	return cmd
 }
 
@@ -437,7 +439,7 @@ func newModuleRemove(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "remove FOLDER...",
 		Short:             "Remove modules and their entries in the lock file",
-		Long:              `Remove removes the folders of modules, and their entries in the lock file. A folder that was altered stays.`,
+		Long:              `Remove deletes module folders and their entries in the lock file. It keeps folders that were changed.`,
 		Example:           `  mgmt module remove modules/nginx`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: f.complete,

@@ -26,9 +26,9 @@ import (
 func NewPlugin(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "List providers, see how they do, restart or test one",
-		Long: `Plugin is about providers: programs that serve kinds of their own. A folder of
-descriptors names them; see --plugins and docs/reference/providers.md.`,
+		Short: "List, inspect, restart or test providers",
+		Long: `Plugin manages providers: programs that serve their own kinds. A folder of descriptors
+names them; see --plugins and docs/reference/providers.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -42,7 +42,7 @@ func newPluginList(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the providers of a folder, with their kinds",
-		Long:    `List shows the providers that the folder of --plugins describes. It starts none of them.`,
+		Long:    `List shows the providers described in the folder of --plugins. It starts none of them.`,
 		Example: `  mgmt plugin list --plugins /etc/mgmt/plugins`,
 		Args:    cobra.NoArgs,
 		RunE:    func(*cobra.Command, []string) error { return listPlugins(a, output) },
@@ -86,20 +86,23 @@ func newPluginTest(a *cli.App) *cobra.Command {
 	f := &pluginTest{}
 	cmd := &cobra.Command{
 		Use:   "test PROGRAM [ARGUMENT...]",
-		Short: "Check that a provider keeps the rules of the protocol",
-		Long: `Test starts a provider, and asks it all that mgmt would ask. It makes one thing of each type, for real, and removes it
-again. Each broken rule is a line, and ends the verb with code 4. The inputs follow from the schema, with its patterns and bounds;
-where that is not enough, the file of --inputs has them: {"TOKEN": {"PROPERTY": VALUE}}. The file of --config has the settings of
-the provider, as the key config of its descriptor: {"SETTING": VALUE}.`,
+		Short: "Test that a provider follows the protocol",
+		Long: `Test starts a provider and makes every request that mgmt makes. It creates one real
+resource of each type, and deletes it again. Each broken rule is a line of output, and
+the exit code is 4 if there are any.
+
+Test generates inputs from the schema, with its patterns and bounds; if that is not
+enough, --inputs gives them: {"TOKEN": {"PROPERTY": VALUE}}. The file of --config has
+the settings of the provider, like config in its descriptor: {"SETTING": VALUE}.`,
 		Example: `  mgmt plugin test ./notes-provider --schema schema/notes.json
   mgmt plugin test ./cloud-provider --config test-account.json`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
-	cmd.Flags().StringVar(&f.schema, "schema", "schema.json", "the `file` with the schema of its types")
-	cmd.Flags().StringVar(&f.config, "config", "", "a `file` with the settings of the provider, as JSON")
-	cmd.Flags().StringVar(&f.transport, "transport", "lines", "how mgmt speaks to it: `lines` or grpc")
-	cmd.Flags().StringVar(&f.inputs, "inputs", "", "a `file` with inputs for each type, as JSON")
+	cmd.Flags().StringVar(&f.schema, "schema", "schema.json", "`file` with the schema of its types")
+	cmd.Flags().StringVar(&f.config, "config", "", "JSON `file` with the settings of the provider")
+	cmd.Flags().StringVar(&f.transport, "transport", "lines", "transport to the provider: `lines` or grpc")
+	cmd.Flags().StringVar(&f.inputs, "inputs", "", "JSON `file` with inputs for each type")
 	return cmd
 }
 

@@ -22,10 +22,10 @@ func newPluginStatus(a *cli.App) *cobra.Command {
 	f := &pluginRemote{}
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show how the providers of the running daemon do",
-		Long: `Status shows each provider of the running daemon: its phase, its process, and how often it was started. The
-phase is stopped where no resource needs it, starting, ready, backoff while it pauses before another start, or
-broken. A broken one has its last lines below it.`,
+		Short: "Show the status of the running daemon's providers",
+		Long: `Status shows the phase, the process and the number of starts of each provider of the
+running daemon. The phase is stopped (no resource needs it), starting, ready, backoff
+(waiting before another start), or broken, which is followed by its last output.`,
 		Example: `  mgmt plugin status`,
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.status(cmd.Context(), a) },
@@ -86,10 +86,10 @@ func newPluginRestart(a *cli.App) *cobra.Command {
 	f := &pluginRemote{}
 	cmd := &cobra.Command{
 		Use:   "restart PROVIDER",
-		Short: "Start a provider of the running daemon anew",
-		Long: `Restart has the running daemon end a provider, and start it again at once, such as after its program was
-replaced. Calls that wait for an answer may end first, and no resource fails by that. A provider that pauses, or is
-broken, is started at once.`,
+		Short: "Restart a provider of the running daemon",
+		Long: `Restart makes the running daemon stop a provider and start it again at once, even if it
+is in backoff or broken. Use it after replacing the program. Calls in flight may finish
+first, and no resource fails because of the restart.`,
 		Example:           `  mgmt plugin restart aws`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: f.complete,

@@ -22,18 +22,18 @@ func NewSchema(a *cli.App) *cobra.Command {
 	var as [3]bool
 	cmd := &cobra.Command{
 		Use:   "schema [KIND]",
-		Short: "Write the JSON Schema of a graph file, or of the parameters of one kind; or types as programs read them",
-		Long: `Schema writes the JSON Schema (draft 2020-12) of a graph file with all kinds of
-this program, or of the parameters of one kind. Editors complete and check with
-it; the first line of a graph file names it:
+		Short: "Print the JSON Schema of a graph file or of one kind, or types for other programs",
+		Long: `Schema prints the JSON Schema (draft 2020-12) of a graph file with all kinds of this
+program, or of the parameters of one kind. Editors use it to complete and check graphs
+whose first line names it:
 
   # yaml-language-server: $schema=mgmt.schema.json
 
-With -o wire, it writes the type of one kind, or of every kind on a line of its own, in the
-written form that providers and generators of code read (docs/reference/types.md).
-With --typescript, it writes the module with the class of each kind, whose other files
-mgmt ts init writes; with --protobuf, messages of protobuf; and with --openapi, a document
-of OpenAPI 3.1 whose components are the kinds.`,
+With -o wire, schema prints the type of one kind, or of every kind on its own line, in
+the form that providers and code generators read (docs/reference/types.md). With
+--typescript, it prints the module with the class of each kind, whose other files mgmt
+ts init writes. With --protobuf, it prints protobuf messages, and with --openapi an
+OpenAPI 3.1 document whose components are the kinds.`,
 		Example: `  mgmt schema > mgmt.schema.json
   mgmt schema file
   mgmt schema file -o wire
@@ -62,9 +62,9 @@ of OpenAPI 3.1 whose components are the kinds.`,
 	}
 	cli.Choose(cmd, &output, "output", "o", "what to write", "json-schema", "wire")
 	fl := cmd.Flags()
-	fl.BoolVar(&as[0], "typescript", false, "write the module with the classes of all kinds")
-	fl.BoolVar(&as[1], "protobuf", false, "write messages of protobuf")
-	fl.BoolVar(&as[2], "openapi", false, "write a document of OpenAPI 3.1")
+	fl.BoolVar(&as[0], "typescript", false, "print the TypeScript module with the classes of all kinds")
+	fl.BoolVar(&as[1], "protobuf", false, "print protobuf messages")
+	fl.BoolVar(&as[2], "openapi", false, "print an OpenAPI 3.1 document")
 	cli.Exclude(cmd, "output", "typescript", "protobuf", "openapi")
 	cli.TypesFlag(a, cmd)
 	return cmd

@@ -25,9 +25,9 @@ import (
 func NewTS(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ts",
-		Short: "Make a project whose program in TypeScript makes the graph",
-		Long: `Ts is for graphs that programs in TypeScript make (docs/typescript.md). Such a
-program is run by mgmt run --ts FILE.`,
+		Short: "Set up TypeScript programs that generate graphs",
+		Long: `Ts sets up TypeScript programs that generate graphs (docs/typescript.md). To run such a
+program, use mgmt run --ts FILE.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -40,12 +40,11 @@ program is run by mgmt run --ts FILE.`,
 func newTSInit(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [FOLDER]",
-		Short: "Write a project for a program in TypeScript, or bring its classes up to date",
-		Long: `Init writes a project to a folder, the current one if none is named: main.ts with
-a first graph, tsconfig.json, package.json, and the folder mgmt with a class for
-each kind. Editors and tsc read these classes. A file that is there already
-stays as it is, but for the classes: they are made anew. So init is also how a
-project gets the classes of another version, or those of --types and --plugins.`,
+		Short: "Create a TypeScript project, or update its classes",
+		Long: `Init creates a project in FOLDER (default the current one): main.ts with a first graph,
+tsconfig.json, package.json, and the folder mgmt with a class for each kind, for editors
+and tsc. It overwrites only the classes. Run it again to get the classes of another
+version, or of --types and --plugins.`,
 		Example: `  mgmt ts init web/
   mgmt plan --ts web/main.ts`,
 		Args:              cobra.MaximumNArgs(1),

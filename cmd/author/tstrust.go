@@ -20,12 +20,14 @@ func newTSTrust(a *cli.App) *cobra.Command {
 	var forget bool
 	cmd := &cobra.Command{
 		Use:   "trust [FOLDER]",
-		Short: "Allow the tsc that a project brings to be run",
-		Long: `Trust notes that the tsc in node_modules of a project may be run by the verbs that read its programs, of
-the project in FOLDER, or around the current folder. Until then they take the tsc of the system, for a project
-that was cloned to be looked at can bring any program under that name.
+		Short: "Allow mgmt to run the tsc of a project",
+		Long: `Trust allows the verbs that read a project's programs to run the tsc in its
+node_modules. The project is the one in FOLDER, or around the current folder. Until
+then, those verbs run the system's tsc, because a cloned project can contain any program
+under that name.
 
-The folder is noted by its path, for this user alone. What is put there later is trusted, too.`,
+The permission belongs to this user and the path of the folder, and covers whatever is
+put there later.`,
 		Example: `  mgmt ts trust web/
   mgmt ts trust --forget web/`,
 		Args:              cobra.MaximumNArgs(1),
@@ -38,7 +40,7 @@ The folder is noted by its path, for this user alone. What is put there later is
 			return trustTS(a, dir, forget)
 		},
 	}
-	cmd.Flags().BoolVar(&forget, "forget", false, "trust it no longer")
+	cmd.Flags().BoolVar(&forget, "forget", false, "stop trusting the project")
 	return cmd
 }
 

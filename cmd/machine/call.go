@@ -39,21 +39,19 @@ func NewCall(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call MODULE.FUNCTION [VALUE...] [PARAMETER=VALUE...]",
 		Short: "Call a function of a virtual module on this machine",
-		Long: `Call calls a function of a virtual module, with the backend that suits this
-machine. It does the work of the function at once, also where that changes the
-machine.
+		Long: `Call runs a function of a virtual module with the backend that suits this machine, at
+once, even if the function changes the machine.
 
-An argument is given by its place, or in one of these forms:
+An argument is positional, or has one of these forms:
 
   refresh=true       text, read by the type of the parameter
   pkgs:='{"git":""}' JSON
   password@FILE      content of a file; @- is standard input. A secret is given only so.
   extra.NAME=VALUE   for a parameter that only the backend has; := and @ work too
 
-It writes the result that the interface declares; with -o json or yaml also the
-parts that only this backend reports (extra). It ends with code 1 if it was
-called wrongly. It ends with 4 if the backend lacks the function, or failed, or
-the thing in question is not there.`,
+Call prints the result that the interface declares; with -o json or yaml, also what only
+this backend reports (extra). The exit code is 1 for bad usage, and 4 if the backend
+lacks the function, fails, or does not find what the call is about.`,
 		Example: `  mgmt call pkg.list_installed
   mgmt call pkg.install pkgs:='{"git": ""}' refresh=true
   mgmt call svc.status cron -o json
@@ -65,7 +63,7 @@ the thing in question is not there.`,
 	f.log.Flags(cmd)
 	cli.Forms(cmd, &f.output, "output format", resultJSON{}, "text")
 	inputs.BackendFlag(a, cmd, &f.backend, f.backends)
-	cmd.Flags().BoolVar(&f.lax, "lax", false, "only warn about results that do not fit the interface")
+	cmd.Flags().BoolVar(&f.lax, "lax", false, "only warn about results that do not match the interface")
 	inputs.MachineFlags(a, cmd)
 	cli.GuardFlag(a, cmd)
 	return cmd

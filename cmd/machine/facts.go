@@ -31,10 +31,10 @@ func NewFacts(a *cli.App) *cobra.Command {
 	f := &factsFlags{}
 	cmd := &cobra.Command{
 		Use:   "facts [NAME...]",
-		Short: "Show what is known of this machine",
-		Long: `Facts shows the facts of this machine, all of them or the named ones. With one name
-only the value is shown. Nothing is asked of a network, and no program is run. With --target it shows the
-facts of that target, as its transport has them; then it connects to the target.
+		Short: "Show the facts of this machine",
+		Long: `Facts shows all facts of this machine, or the named ones; with one name, only its value.
+It uses no network and runs no program. With --target, it connects to that target and
+shows the facts that its transport reports.
 
 ` + factTable(),
 		Example: `  mgmt facts
@@ -48,7 +48,7 @@ facts of that target, as its transport has them; then it connects to the target.
 	inputs.FactFlags(cmd, &f.roles, &f.hostname)
 	inputs.TargetFlag(a, cmd, &f.target)
 	cli.TypesFlag(a, cmd)
-	cmd.Flags().BoolVar(&f.programs, "programs", false, "list the programs too that backends look for and that are there, for mgmt validate --facts")
+	cmd.Flags().BoolVar(&f.programs, "programs", false, "also list the installed programs that backends look for, for mgmt validate --facts")
 	cli.Exclude(cmd, "programs", "target")
 	return cmd
 }

@@ -34,19 +34,16 @@ func NewImport(a *cli.App) *cobra.Command {
 	f := &importFlags{}
 	cmd := &cobra.Command{
 		Use:   "import KIND [NAME...]",
-		Short: "Write a graph of things as they are on this machine",
-		Long: `Import looks at the things of a kind, or at the named ones, and writes a graph
-in which each is declared as it is now. Planning that graph shows no change.
-Read-only values and secrets are left out; a comment says so. For a kind with
-several backends, --backend names the backend that looks; the graph asks for it,
-too.
+		Short: "Generate a graph from the current state of this machine",
+		Long: `Import prints a graph that declares every resource of a kind, or the named ones, as it
+is now. A plan of that graph shows no change. Comments replace read-only values and
+secrets. For a kind with several backends, --backend selects one, for the graph, too.
 
-A named thing that is not there is declared as absent, or left out where the kind has no word
-for that, and standard error has a note.
+A named resource that does not exist is declared absent, or left out if the kind cannot
+declare that, with a note on standard error.
 
-It ends with code 0 when all was written, 4 when something could not be seen, or
-not enough of it for a graph that loads: standard error says what, and the graph
-has the rest.`,
+The exit code is 0 if the graph is complete, and 4 if a resource could not be read, or not
+enough of it for a graph that loads: standard error names it, and the graph has the rest.`,
 		Example: `  mgmt import file /etc/hosts /etc/resolv.conf > base.yaml
   mgmt plan base.yaml`,
 		Args: cobra.MinimumNArgs(1),

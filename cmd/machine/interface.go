@@ -36,10 +36,10 @@ func (m modules) complete(_ *cobra.Command, args []string, _ string) ([]cobra.Co
 func NewInterface(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interface",
-		Short: "Show the virtual modules, their functions and their backends",
-		Long: `A virtual module, such as pkg, is what is called whatever machine it is: its interface says
-which functions it has. Backends, such as apt and dnf, do them; one is chosen by the facts and the
-programs of the machine.`,
+		Short: "Show virtual modules, their functions and backends",
+		Long: `A virtual module, such as pkg, has the same functions on every machine; its interface
+declares them. Backends, such as apt and dnf, implement them. The facts and programs of
+the machine select the backend.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -84,7 +84,7 @@ func newInterfaceList(a *cli.App) *cobra.Command {
 	var output cli.Choice
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the modules, their backends, and which one is chosen on this machine",
+		Short: "List modules, their backends, and the one selected on this machine",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list := m.list()
@@ -202,7 +202,7 @@ func newInterfaceShow(a *cli.App) *cobra.Command {
 	var output cli.Choice
 	cmd := &cobra.Command{
 		Use:   "show MODULE[.FUNCTION]",
-		Short: "Show the functions of a module, or one of them",
+		Short: "Show the functions of a module, or one function",
 		Example: `  mgmt interface show pkg
   mgmt interface show pkg.install`,
 		Args:              cobra.ExactArgs(1),

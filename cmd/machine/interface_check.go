@@ -23,13 +23,12 @@ func newInterfaceCheck(a *cli.App) *cobra.Command {
 	var output cli.Choice
 	cmd := &cobra.Command{
 		Use:   "check MODULE [BACKEND]",
-		Short: "Check what a backend makes of each function of a module",
-		Long: `Check says of each function what a call of it does with a backend on this
-machine, and how the backend's function differs from the declared one. Without a
-backend the chosen one is checked.
+		Short: "Check how a backend implements each function of a module",
+		Long: `Check shows what a call of each function would do with a backend on this machine, and how
+the backend's function differs from the declared one. BACKEND defaults to the selected one.
 
-It ends with code 4 if a function cannot be called because of its parameters, or
-is there and not applicable.`,
+The exit code is 4 if the parameters of a function prevent calling it, or if the backend
+has a function but it does not apply.`,
 		Example: `  mgmt interface check pkg
   mgmt interface check pkg mine --backends ./backends`,
 		Args:              cobra.RangeArgs(1, 2),
@@ -152,7 +151,7 @@ func newInterfaceMatrix(a *cli.App) *cobra.Command {
 	var output cli.Choice
 	cmd := &cobra.Command{
 		Use:               "matrix [MODULE]",
-		Short:             "Write which backend has which function, in Markdown",
+		Short:             "Print a Markdown table of backends and their functions",
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: m.complete,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -203,11 +202,10 @@ func newInterfaceGenerate(a *cli.App) *cobra.Command {
 	var as string
 	cmd := &cobra.Command{
 		Use:   "generate [MODULE] --from BACKEND",
-		Short: "Draft an interface from the functions of a backend, or from what several have in common",
-		Long: `Generate writes the signatures of all functions of a backend. Of several
-backends it writes the functions that all have, with the parameters that all
-have: that is what an interface should begin with. The module is needed where
-several have a backend of that name.`,
+		Short: "Draft an interface from the functions of one or more backends",
+		Long: `Generate prints the signatures of all functions of a backend, or the functions and
+parameters that several backends have in common, as a start for an interface. MODULE is
+required if several modules have a backend of that name.`,
 		Example: `  mgmt interface generate --from apt
   mgmt interface generate pkg --from apt --from dnf --from apk
   mgmt interface generate --from apt --as mine -o yaml >backends/mine.yaml`,
@@ -236,10 +234,10 @@ several have a backend of that name.`,
 		},
 	}
 	cli.Choose(cmd, &output, "output", "o", "how to write it; what yaml and json write declares an interface in a folder of --backends", "text", "json", "yaml")
-	cmd.Flags().StringVar(&as, "as", "", "call the `module` so, and not as the one whose backend it is from")
-	cmd.Flags().StringArrayVar(&from, "from", nil, "the `backend`; may be repeated")
+	cmd.Flags().StringVar(&as, "as", "", "`module` name (default the module of the backend)")
+	cmd.Flags().StringArrayVar(&from, "from", nil, "`backend` to read; may be repeated")
 	inputs.CompleteBackend(a, cmd, "from", m.backends)
-	cmd.Flags().BoolVar(&aliases, "aliases", false, "other names of functions too")
+	cmd.Flags().BoolVar(&aliases, "aliases", false, "include other names of functions")
 	inputs.MachineFlags(a, cmd)
 	return cmd
 }

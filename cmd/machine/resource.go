@@ -40,27 +40,26 @@ func NewResource(a *cli.App) *cobra.Command {
 	f := &resourceFlags{}
 	cmd := &cobra.Command{
 		Use:   "resource [KIND [NAME [PARAMETER=VALUE...]]]",
-		Short: "Look at things of this machine one by one, and set them",
-		Long: `Resource shows a thing as it is now, or all things of a kind, and sets one, without
-a graph. Without arguments it lists the kinds that can be looked at so.
+		Short: "Show or set a single resource of this machine",
+		Long: `Resource shows the current state of a resource, or of all resources of a kind, or sets
+one, without a graph. Without arguments, it lists the kinds that it supports.
 
-A parameter is given in one of these forms:
+A parameter has one of these forms:
 
   mode=0644          text, read by the type of the parameter; after = it may be empty
   list:='["a"]'      JSON, for lists, maps and null
   list:=@FILE        JSON from a file
-  password@FILE      content of a file; @- is standard input. It is a secret: it is
-                     shown nowhere. A secret by its type is given only so.
+  password@FILE      content of a file; @- is standard input. The value is a secret and
+                     is never shown. Secret parameters accept only this form.
 
-Of a kind that several backends do, such as svc, --backend names one, whatever suits
-the machine: mgmt interface list has them.
+For a kind with several backends, such as svc, --backend overrides the one that suits
+the machine; mgmt interface list shows them.
 
-A value is set once and not kept so; no state is kept. Then it is looked at
-again and shown. The text that is shown can be set again with -f.
+Resource sets values once; it does not keep them set, and saves no state. It then shows
+the result, as text that -f can set again.
 
-It ends with code 0 when something was shown or was as wanted, 2 when something was
-changed (with --noop: would be), 4 when something failed, 6 for both, and 1 when
-nothing could be done because of how it was called.`,
+The exit code is 0 if something was shown or was already as wanted, 2 if something was
+changed (with --noop: would be), 4 if something failed, 6 for both, and 1 for bad usage.`,
 		Example: `  mgmt resource                               # the kinds that can be looked at
   mgmt resource file /etc/motd
   mgmt resource file /etc/motd mode=0644 owner=root --noop
@@ -76,9 +75,9 @@ nothing could be done because of how it was called.`,
 	f.log.Flags(cmd)
 	fl := cmd.Flags()
 	cli.Forms(cmd, &f.output, "output format", cli.OneOf{observationJSON{}, []lookJSON{}}, "text")
-	fl.VarP((*cli.Place)(&f.file), "file", "f", "set the values of the text in this `file`, or - for standard input")
-	fl.BoolVar(&f.noop, "noop", false, "alter nothing, only say what would be changed")
-	fl.BoolVar(&f.watch, "watch", false, "show the thing again each time that it changes, until interrupted")
+	fl.VarP((*cli.Place)(&f.file), "file", "f", "set the values in this `file`, or - for standard input")
+	fl.BoolVar(&f.noop, "noop", false, "show what would change, and change nothing")
+	fl.BoolVar(&f.watch, "watch", false, "show the resource again whenever it changes, until interrupted")
 	cli.Exclude(cmd, "watch", "noop")
 	cli.Exclude(cmd, "watch", "file")
 	inputs.BackendFlag(a, cmd, &f.backend, func(args []string) []string { return inputs.BackendsOf(a, args) })

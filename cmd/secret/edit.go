@@ -88,12 +88,12 @@ func newSecretRekey(a *cli.App) *cobra.Command {
 	var identity string
 	cmd := &cobra.Command{
 		Use:   "rekey FILE...",
-		Short: "Encrypt all values of files of secrets to their recipients again",
-		Long: `Rekey decrypts each value of the files, and encrypts it to the recipients at the top of its
-file. Do that after a recipient came or left. Values in the clear are encrypted, too. A former
-recipient knows the earlier values: change the secrets themselves after a recipient left.
+		Short: "Re-encrypt the values of secret files to their recipients",
+		Long: `Rekey decrypts every value and encrypts it to the recipients at the top of its
+file; plain values are encrypted, too. Use it after adding or removing a recipient.
+A removed recipient still knows the old values, so change the secrets themselves.
 
-Nothing is written if a value of any file can't be read.`,
+If any value can't be decrypted, rekey writes nothing.`,
 		Example: `  mgmt secret rekey secrets.yaml --identity ~/age.key`,
 		Args:    cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -159,14 +159,14 @@ func newSecretEdit(a *cli.App) *cobra.Command {
 	var to []string
 	cmd := &cobra.Command{
 		Use:   "edit FILE",
-		Short: "Edit a file of secrets in the clear, and encrypt it again",
-		Long: `Edit opens a file of secrets in $VISUAL or $EDITOR, with its values in the clear. When the
-editor ends, each altered or new value is encrypted to the recipients at the top of the file.
-A value that is as before keeps its cipher text. If the list of recipients has changed, all
-values are encrypted anew. A mistake leaves the file as it was.
+		Short: "Edit a secret file decrypted, and encrypt it again",
+		Long: `Edit opens a secret file in $VISUAL or $EDITOR with its values decrypted. When the
+editor exits, edit encrypts each changed or new value to the recipients at the top
+of the file. Unchanged values keep their ciphertext, unless the recipients changed.
+If anything is wrong, the file stays as it was.
 
-The text in the clear stands in a private folder in memory, which edit removes, and never
-on a disk. Have the editor keep its own copies, such as swap files, in the same folder.`,
+The decrypted text is kept in a private folder in memory, never on disk, and removed
+at exit. Have the editor put its own copies, such as swap files, in that folder.`,
 		Example: `  mgmt secret edit secrets.yaml --identity ~/age.key
   mgmt secret edit new.yaml --to age1...`,
 		Args: cobra.ExactArgs(1),
@@ -187,7 +187,7 @@ on a disk. Have the editor keep its own copies, such as swap files, in the same 
 	}
 	cli.Bind(cmd, "identity", (*cli.Place)(&identity))
 	cli.GuardFlag(a, cmd)
-	cmd.Flags().StringArrayVar(&to, "to", nil, "of a new file: a `recipient` of age, such as age1...; may be repeated")
+	cmd.Flags().StringArrayVar(&to, "to", nil, "age `recipient` of a new file, such as age1...; may be repeated")
 	return cmd
 }
 

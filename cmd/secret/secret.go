@@ -24,8 +24,8 @@ func New(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "secret",
 		Short: "Encrypt and decrypt the secrets of graphs",
-		Long: `Secret is for files of secrets (docs/secrets.md). Their keys are readable, and their
-values are encrypted with age. No verb writes a decrypted value to a disk.`,
+		Long: `Secret works on secret files (docs/secrets.md): their keys are readable, and their
+values are encrypted with age. No verb writes a decrypted value to disk.`,
 	}
 	cmd.AddCommand(newSecretEncrypt(a), newSecretDecrypt(a), newSecretEdit(a), newSecretList(a), newSecretRekey(a))
 	return cmd
@@ -40,10 +40,10 @@ func newSecretEncrypt(a *cli.App) *cobra.Command {
 	var of string
 	cmd := &cobra.Command{
 		Use:   "encrypt --to RECIPIENT... | --for FILE",
-		Short: "Encrypt a value for a file of secrets",
-		Long: `Encrypt reads a value from standard input and writes it as it stands in a file of secrets. A
-final end of line is no part of the value. age-keygen makes an identity and says its
-recipient. Name the recipient of each machine and each person who has to read the value.`,
+		Short: "Encrypt a value for a secret file",
+		Long: `Encrypt reads a value from standard input, without a final newline, and prints it as
+it is written in a secret file. Name the recipient of every machine and person that
+must read the value. age-keygen makes an identity and prints its recipient.`,
 		Example: `  printf hunter2 | mgmt secret encrypt --to age1...
   printf hunter2 | mgmt secret encrypt --for secrets.yaml`,
 		Args: cobra.NoArgs,
@@ -81,8 +81,8 @@ recipient. Name the recipient of each machine and each person who has to read th
 			return err
 		},
 	}
-	cmd.Flags().StringArrayVar(&to, "to", nil, "a `recipient` of age, such as age1...; may be repeated")
-	cmd.Flags().StringVar(&of, "for", "", "take the recipients at the top of this `file` of secrets")
+	cmd.Flags().StringArrayVar(&to, "to", nil, "age `recipient`, such as age1...; may be repeated")
+	cmd.Flags().StringVar(&of, "for", "", "use the recipients at the top of this secret `file`")
 	_ = cmd.MarkFlagFilename("for", yaml.FlagExtensions("yaml")...)
 	return cmd
 }
@@ -100,9 +100,9 @@ func newSecretDecrypt(a *cli.App) *cobra.Command {
 	var identity string
 	cmd := &cobra.Command{
 		Use:   "decrypt FILE KEY",
-		Short: "Write the value of a secret to standard output",
-		Long: `Decrypt writes the value of one secret. The key of a value in a map has the keys on the way to it,
-with a slash between them: db/password.`,
+		Short: "Print the value of a secret",
+		Long: `Decrypt prints the value of one secret. Join the keys of nested maps with slashes:
+db/password.`,
 		Example: `  mgmt secret decrypt secrets.yaml db/password --identity ~/age.key`,
 		Args:    cobra.ExactArgs(2),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -140,9 +140,9 @@ with a slash between them: db/password.`,
 func newSecretList(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list FILE",
-		Short: "Show the keys of a file of secrets",
-		Long: `List shows the keys of a file of secrets, and names the values that are not encrypted. It ends with
-code 4 if there is such a value.`,
+		Short: "List the keys of a secret file",
+		Long: `List shows the keys of a secret file, and marks the values that are not encrypted. The
+exit code is 4 if there are any.`,
 		Example: `  mgmt secret list secrets.yaml`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
