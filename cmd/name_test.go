@@ -37,7 +37,7 @@ func TestName(t *testing.T) {
 		{[]string{"zzz"}, "; see our-mgmt --help\n"},
 		{[]string{"pause", "--for"}, "our-mgmt: flag needs an argument"},
 		{[]string{"validate", "--facts", facts, facts}, "as our-mgmt facts --programs -o yaml does"},
-		{[]string{"apply"}, "no graph is given, write: our-mgmt apply FILE"},
+		{[]string{"apply"}, "missing graph, write: our-mgmt apply FILE"},
 	} {
 		var out bytes.Buffer
 		a := &cli.App{Name: "our-mgmt", In: strings.NewReader(""), Out: &out, Err: &out}

@@ -20,7 +20,7 @@ func TestChecksFlags(t *testing.T) {
 		"plan --yaml=":                    `for "--yaml" flag: it is empty`,
 		"run --yaml x --prefix=":          `for "--prefix" flag: it is empty`,
 		"run --yaml x --socket=":          `for "--socket" flag: it is empty`,
-		"status --prefix=":                `for "--prefix" flag: it is empty, name a place or leave the flag out`,
+		"status --prefix=":                `for "--prefix" flag: it is empty, write a path or omit the flag`,
 		"pause --for 1h --socket=":        `for "--socket" flag: it is empty`,
 		"status --state bogus":            "--state=bogus: write ",
 		"status --state ok,faild":         `(did you mean "failed"?)`,
@@ -28,7 +28,7 @@ func TestChecksFlags(t *testing.T) {
 		"log -n -1":                       "-n -1: write a number from 1 to 1000",
 		"log -n 1001":                     "-n 1001: write a number from 1 to 1000",
 		"why a[b] -n 0":                   "-n 0: write a number from 1 to 100",
-		"pause --for 1000000h":            "--for=1000000h0m0s is too long, 87600h0m0s is the most, which is ten years",
+		"pause --for 1000000h":            "--for=1000000h0m0s is too long, the maximum is 87600h0m0s (ten years)",
 		"pause file[/a] --for 87600h0m1s": "is too long",
 	} {
 		var out, errs bytes.Buffer

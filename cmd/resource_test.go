@@ -351,8 +351,8 @@ func TestResourceRefuses(t *testing.T) {
 		{"map must be a map of text: write it as JSON", []string{"coin", "x", "map={}"}},
 		{"list: it is no JSON", []string{"coin", "x", "list:=[a]"}},
 		{"list: it is no JSON: something follows", []string{"coin", "x", "list:=[] []"}},
-		{"pin: it is a secret, which everybody can see in an argument", []string{"coin", "x", "pin=1234"}},
-		{"pins: it is a secret, which everybody can see in an argument: write", []string{"coin", "x", `pins:=["1234"]`}},
+		{"pin: it is a secret, and every user can see arguments", []string{"coin", "x", "pin=1234"}},
+		{"pins: it is a secret, and every user can see arguments: write", []string{"coin", "x", `pins:=["1234"]`}},
 		{"pin: the name of the file is missing", []string{"coin", "x", "pin@"}},
 		{"no such file", []string{"coin", "x", "pin@/nonexistent/file"}},
 		{"standard input is read for pin already", []string{"coin", "x", "pin@-", "text@-"}},
@@ -368,7 +368,7 @@ func TestResourceRefuses(t *testing.T) {
 		{"nothing is to be set", []string{"coin", "x", "--noop"}},
 		{"nothing is to be set", []string{"coin", "--noop"}},
 		{"nothing is to be set", []string{"--noop"}},
-		{"it is empty, name a place", []string{"-f", ""}},
+		{"it is empty, write a path", []string{"-f", ""}},
 	} {
 		code, out, errs := withKinds(t, reg, "", append([]string{"resource"}, e.args...)...)
 		if code != cli.ExitUsage || out != "" || !strings.Contains(errs, e.want) || strings.Contains(errs, "1234") {
@@ -532,7 +532,7 @@ func TestImport(t *testing.T) {
 	resourceSays(t, reg, "", 1, "", "can't be looked at", "import", "heap", "x")
 	resourceSays(t, reg, "", 1, "", "nothing to look at", "import", "deaf")
 	resourceSays(t, reg, "", 1, "", "given twice", "import", "coin", "b", "b")
-	resourceSays(t, reg, "", 1, "", "an argument is missing", "import")
+	resourceSays(t, reg, "", 1, "", "missing argument", "import")
 }
 
 func TestResourceCompletion(t *testing.T) {

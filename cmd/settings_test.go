@@ -135,7 +135,7 @@ func TestFindingD6BadInput(t *testing.T) {
 		"converged_timeout: soon\n":          "FILE:1:20: converged_timeout:",
 		"noop: mostly\n":                     "FILE:1:7: noop: write all, default or false",
 		"log_format: jsn\n":                  `FILE:1:13: log_format:`,
-		"prometheus: 9233\n":                 `FILE:1:13: prometheus: "9233" is no address`,
+		"prometheus: 9233\n":                 `FILE:1:13: prometheus: "9233" is not an address`,
 		"flapping: often\n":                  "FILE:1:11: flapping:",
 		"max_removals: 10,20\n":              "FILE:1:15: max_removals:",
 		"prefix: /a\ntmp_prefix: true\n":     "FILE:2:1: prefix and tmp_prefix exclude each other",

@@ -223,7 +223,7 @@ func TestFindingC15FewDescriptors(t *testing.T) {
 		bin, _ := program()
 		d.cmd.Args[3] = filepath.Join(bin, "mgmt")
 		err := d.cmd.Run()
-		if got := d.log.String(); err == nil || !strings.Contains(got, "at most "+n+" open files") || !strings.Contains(got, "ulimit -n") {
+		if got := d.log.String(); err == nil || !strings.Contains(got, "the limit of "+n+" open files") || !strings.Contains(got, "ulimit -n") {
 			t.Errorf("with %s: %v\n%s", n, err, got)
 		}
 	}

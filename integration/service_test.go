@@ -128,7 +128,7 @@ func TestService(t *testing.T) {
 	put("resources: {fiel: [{name: a}]}")
 	signal(syscall.SIGHUP)
 	m.hears("RELOADING=1", "MONOTONIC_USEC=")
-	m.hears("READY=1", "STATUS=graph refused (1 error), the last good one goes on: ")
+	m.hears("READY=1", "STATUS=graph refused (1 error), the last good one stays in effect: ")
 
 	signal(syscall.SIGQUIT)
 	if !await.Eventually(func() bool {

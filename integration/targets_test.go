@@ -233,7 +233,7 @@ func TestFindingE8Reload(t *testing.T) {
 		}
 	}
 	f.put("note", "drifted")
-	if code, out := f.mgmt("status", "--exit-code"); code != 1 || !strings.Contains(out, "the last good one goes on") {
+	if code, out := f.mgmt("status", "--exit-code"); code != 1 || !strings.Contains(out, "the last good one stays in effect") {
 		t.Errorf("after a reload that was refused: %d, %s", code, out)
 	}
 	sshtest.Until(t, "the old target serves", func() bool { return f.text("note") == "buy some" })

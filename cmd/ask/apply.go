@@ -100,11 +100,11 @@ Only root and the daemon's user may do this.`,
 func oneFile(_ *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0:
-		return errors.New("no graph is given, write: mgmt apply FILE (- is standard input)")
+		return errors.New("missing graph, write: mgmt apply FILE (- is standard input)")
 	case len(args) > 1:
 		return fmt.Errorf("unexpected argument %q, write: mgmt apply FILE; a value of --wait is written with =, as in --wait=%s", args[1], args[1])
 	case args[0] == "":
-		return errors.New("the name of the graph is empty, write: mgmt apply FILE")
+		return errors.New("empty graph name, write: mgmt apply FILE")
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func readDocument(ctx context.Context, a *cli.App, file string) ([]byte, error) 
 		case errors.Is(err, gapi.ErrSilent):
 			return nil, err
 		case err == nil && info.IsDir():
-			return nil, fmt.Errorf("%s is a folder: a graph that is applied is one file; copy the files into the folder of the daemon, and say mgmt reload", file)
+			return nil, fmt.Errorf("%s is a folder, and apply takes one file: copy the files into the daemon's folder, and run mgmt reload", file)
 		case err == nil && info.Mode().IsRegular():
 			src, err := a.Source().ReadRegular(ctx, file, control.MaxDocument+1, "")
 			if err != nil {
@@ -167,13 +167,13 @@ func readDocument(ctx context.Context, a *cli.App, file string) ([]byte, error) 
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", file, err)
 	case len(text) > control.MaxDocument:
-		return nil, fmt.Errorf("%s is longer than %d bytes, which is the most", file, control.MaxDocument)
+		return nil, fmt.Errorf("%s is longer than the maximum of %d bytes", file, control.MaxDocument)
 	case len(text) == 0:
 		// An empty file is a graph without resources to YAML. It is likely the trace of a program
 		// that has failed.
-		return nil, fmt.Errorf("%s is empty: a graph of nothing is written as resources: {}", file)
+		return nil, fmt.Errorf("%s is empty: write an empty graph as resources: {}", file)
 	case !utf8.Valid(text):
-		return nil, fmt.Errorf("%s is not UTF-8, mgmt validate says where; save the file as UTF-8; for raw bytes YAML has !!binary", file)
+		return nil, fmt.Errorf("%s is not UTF-8: save it as UTF-8, or write raw bytes as !!binary; mgmt validate shows where", file)
 	}
 	return text, nil
 }
@@ -226,9 +226,9 @@ func (f *verdictFlags) inEffect(a *cli.App, v *control.Verdict) error {
 // refused tells why a graph was refused, and that nothing has changed: neither the graph
 // nor its file. The exit code is 1.
 func (f *verdictFlags) refused(a *cli.App, v *control.Verdict) error {
-	text := "graph refused, the last good one goes on"
+	text := "graph refused, the last good one stays in effect"
 	if v.Path != "" {
-		text += ", and " + v.Path + " is as it was"
+		text += ", and " + v.Path + " is unchanged"
 	}
 	if f.Output.Document() {
 		if err := f.Output.Write(a.Out, v); err != nil {
@@ -257,11 +257,11 @@ func (f *verdictFlags) await(ctx context.Context, a *cli.App, v *control.Verdict
 	case err != nil:
 		// The verdict has come, so the graph took effect. Only its end is not known, as after a
 		// wait that is over.
-		return cli.WithCode(cli.ExitTime, fmt.Errorf("the daemon has ended while the graph was coming to rest: %w", remote.Explained(err)))
+		return cli.WithCode(cli.ExitTime, fmt.Errorf("the daemon exited before the graph had settled: %w", remote.Explained(err)))
 	case st.Session != v.Session:
-		return errors.New("the daemon was restarted while the graph was coming to rest; mgmt status says how it stands")
+		return errors.New("the daemon was restarted before the graph had settled; see mgmt status")
 	case st.Generation != v.Generation && (st.SameSince == 0 || st.SameSince > v.Generation):
-		return fmt.Errorf("another graph took effect before this one had come to rest: generation %d, not %d; mgmt status says how it stands", st.Generation, v.Generation)
+		return fmt.Errorf("another graph took effect before this one had settled: generation %d, not %d; see mgmt status", st.Generation, v.Generation)
 	}
 	if err := s.write(a, st); err != nil {
 		return err

@@ -92,7 +92,7 @@ func (f *eventsFlags) run(ctx context.Context, a *cli.App, after *uint64) error 
 		// The code is 1, so that a script that follows a daemon can tell the end of it from its own
 		// interruption.
 		case errors.Is(err, control.ErrEnded) && last > 0:
-			return fmt.Errorf("%w; to go on later: mgmt events --since %d", err, last)
+			return fmt.Errorf("%w; to continue: mgmt events --since %d", err, last)
 		case err != nil:
 			return remote.Explained(err)
 		case f.Output.Document():

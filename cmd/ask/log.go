@@ -86,7 +86,7 @@ func when(flag, text string, now time.Time) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("--%s=%s is no time, write 2h, 2026-01-02 or 2026-01-02T15:04:05", flag, text)
+	return time.Time{}, fmt.Errorf("--%s=%s is not a time, write 2h, 2026-01-02 or 2026-01-02T15:04:05", flag, text)
 }
 
 // run asks the daemon, or reads the history that the last daemon has left. It says which

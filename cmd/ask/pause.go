@@ -59,11 +59,11 @@ graph adds are not paused.
 // is 1.
 func (f *pauseFlags) run(ctx context.Context, a *cli.App, args []string) error {
 	if f.span == 0 {
-		return errors.New("say how long, as in --for 2h")
+		return errors.New("write how long to pause, as in --for 2h")
 	}
 	// The daemon has the same bound, and here the error names the flag.
 	if d := time.Duration(f.span); d > control.MaxPause {
-		return fmt.Errorf("--for=%s is too long, %s is the most, which is ten years", d, control.MaxPause)
+		return fmt.Errorf("--for=%s is too long, the maximum is %s (ten years)", d, control.MaxPause)
 	}
 	req := control.PauseRequest{For: time.Duration(f.span).Seconds(), Reason: f.reason}
 	if len(args) > 0 {

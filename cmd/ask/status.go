@@ -117,7 +117,7 @@ func (f *statusFlags) run(ctx context.Context, a *cli.App) error {
 		}
 	}
 	if f.dump && f.selects != "" {
-		return errors.New("--dump is about everything: leave the selection out")
+		return errors.New("--dump covers all resources: omit the selection")
 	}
 	if f.dump {
 		return remote.Explained(f.writeDump(ctx, a))
@@ -156,7 +156,7 @@ func (f *statusFlags) run(ctx context.Context, a *cli.App) error {
 // It asks once and does not wait. Control characters of names are made visible.
 func (f *statusFlags) writeDump(ctx context.Context, a *cli.App) error {
 	if f.Output.Document() {
-		return errors.New("--dump is text for people: leave -o " + f.Output.Word + " out")
+		return errors.New("--dump writes text only: omit -o " + f.Output.Word)
 	}
 	dump, err := f.Client().Dump(ctx)
 	if err != nil {
@@ -327,7 +327,7 @@ func (f *statusFlags) text(st *control.Status, s render.Style, now time.Time) st
 		fmt.Fprintf(&b, "selected: %s\n", render.CountWords(st.Selected.Counts))
 	}
 	if st.Refused != "" {
-		fmt.Fprintf(&b, "%s: %s\n", s.Paint(render.Red, "the newest graph was refused, the last good one goes on"), render.Visible(st.Refused))
+		fmt.Fprintf(&b, "%s: %s\n", s.Paint(render.Red, "the newest graph was refused, the last good one stays in effect"), render.Visible(st.Refused))
 	}
 	if st.Held != "" {
 		fmt.Fprintf(&b, "%s %s\n", s.Paint(render.Yellow, "the newest graph is"), render.Visible(st.Held))

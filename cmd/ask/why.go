@@ -66,11 +66,11 @@ func resourceArg(least int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) < least:
-			return fmt.Errorf("no resource is given, write: %s kind[name]", cmd.CommandPath())
+			return fmt.Errorf("missing resource, write: %s kind[name]", cmd.CommandPath())
 		case len(args) > 1:
 			return fmt.Errorf("unexpected argument %q: write one selection, with commas for several resources, and in quotes where it has * or &", args[1])
 		case len(args) == 1 && args[0] == "":
-			return fmt.Errorf("the name of the resource is empty, write: %s kind[name]", cmd.CommandPath()) // of a script's unset variable: not everything is meant
+			return fmt.Errorf("empty resource name, write: %s kind[name]", cmd.CommandPath()) // of a script's unset variable: not everything is meant
 		default:
 			return nil
 		}

@@ -162,7 +162,7 @@ func (s *Setting) value(p schema.Pair) (Value, schema.Diagnostics) {
 func (s *Setting) check(text string) error {
 	switch {
 	case s.Path && text == "":
-		return errors.New("it is empty, name a place or leave it out")
+		return errors.New("it is empty, write a path or omit the setting")
 	case s.Check == nil:
 		return nil
 	}

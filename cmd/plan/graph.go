@@ -213,7 +213,7 @@ func (f *graphFlags) writeNotes(w io.Writer, name string, notes []transform.Note
 	// The default of --output is a form of drawings, so it cannot be told from a given -o dot.
 	case "dot": // the default
 	default:
-		return fmt.Errorf("--explain draws nothing, it has no form %s: leave -o out, or write -o json", f.output.Word)
+		return fmt.Errorf("--explain does not support -o %s: omit -o, or write -o json", f.output.Word)
 	}
 	if len(notes) == 0 {
 		_, err := io.WriteString(w, "there are no automatic edges and no groups\n")
@@ -247,7 +247,7 @@ func drawSVG(ctx context.Context, w io.Writer, g *engine.Graph, o graph.DrawOpti
 func svgOf(ctx context.Context, dot []byte) ([]byte, error) {
 	path, err := exec.LookPath("dot")
 	if err != nil {
-		return nil, errors.New("svg needs the program dot of Graphviz, which is not installed; -o dot and -o mermaid need nothing")
+		return nil, errors.New("svg needs dot from Graphviz, which is not installed; -o dot and -o mermaid do not")
 	}
 	var out, errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, path, "-Tsvg")

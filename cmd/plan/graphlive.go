@@ -12,7 +12,7 @@ import (
 // It needs a daemon, and ends with 1 without one. The drawing is of one moment.
 func (f *graphFlags) drawLive(ctx context.Context) ([]byte, error) {
 	if f.input.YAML != "" || f.input.Catalog != "" || f.input.TS != "" {
-		return nil, errors.New("--live draws the graph that the daemon runs, leave --yaml, --puppet-catalog and --ts out")
+		return nil, errors.New("--live draws the daemon's graph, omit --yaml, --puppet-catalog and --ts")
 	}
 	q := control.GraphQuery{Format: f.output.Word, Direction: f.direction.Word, Reduce: f.reduce}
 	// The daemon runs no programs for a question, so Graphviz runs here.

@@ -31,7 +31,7 @@ func (f *renderFlags) explain(a *cli.App, d *gapi.Declared) error {
 		return schema.Ref{Kind: strings.ToLower(r.Kind), Name: r.Name}.ID() == schema.Ref{Kind: ref.Kind, Name: ref.Name}.ID()
 	})
 	if at < 0 {
-		return fmt.Errorf("--explain %s: the graph has no such resource; mgmt render shows them", f.explained)
+		return fmt.Errorf("--explain %s: the graph has no such resource; mgmt render lists them", f.explained)
 	}
 	r := &d.Resources[at]
 	n := r.Value

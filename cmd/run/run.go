@@ -133,7 +133,7 @@ func (f *runFlags) checkNumbers() error {
 
 // options are those of the engine that the flags give.
 // Strict ends a start with a wrong graph by an error: a service manager shows that at once. Later
-// graphs are refused, and the last good one goes on.
+// graphs are refused, and the last good one stays in effect.
 func (f *runFlags) options(p *show.Presenter) (o mgmt.Options, err error) {
 	if o.Noop, err = f.noopPolicy(); err != nil {
 		return o, err

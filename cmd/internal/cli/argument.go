@@ -56,4 +56,4 @@ func SplitArg(arg string) (key, form, rest string) {
 
 // All users of a machine can read the arguments of a process, in /proc or by ps(1). A shell keeps
 // them in its history.
-var ErrSecret = errors.New("it is a secret, which everybody can see in an argument: write PARAMETER@FILE, or PARAMETER@- for standard input")
+var ErrSecret = errors.New("it is a secret, and every user can see arguments: write PARAMETER@FILE, or PARAMETER@- for standard input")

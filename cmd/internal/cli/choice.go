@@ -30,8 +30,7 @@ func Choose(cmd *cobra.Command, c *Choice, name, short, usage string, words ...s
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// A choice is a value of a flag: one of a few words. Set refuses others and names the
-// nearest.
+// String implements pflag.Value.
 func (c *Choice) String() string { return c.Word }
 
 // Type is the word that help would show; the usage lists the words themselves.
@@ -46,9 +45,9 @@ func (c *Choice) Set(word string) error {
 	return nil
 }
 
-// Forms adds -o to a verb that shows something: the forms of its own, the first of them by default, and those of every document.
-// The document is a value of its Go type, or OneOf several; docs/reference/documents.json has its schema. It is nil where what it holds is the user's
-// own, such as a value of a graph.
+// Forms adds -o with the verb's own formats, the first of which is the default, and json and yaml.
+// doc is a value of the document's Go type, or OneOf several, for its schema in docs/reference/documents.json. It is nil if the
+// user decides the content, such as a value of a graph.
 func Forms(cmd *cobra.Command, c *Choice, usage string, doc any, own ...string) {
 	Choose(cmd, c, "output", "o", usage, append(own, "json", "yaml")...)
 	switch doc := doc.(type) {
@@ -68,10 +67,10 @@ type OneOf []any
 // Documents returns the types of the documents that a verb writes; nil for any.
 func (c *Choice) Documents() []reflect.Type { return c.docs }
 
-// Document reports whether a form is one for programs; see Write.
+// Document reports whether the format is json or yaml; see Write.
 func (c *Choice) Document() bool { return c.Word == "json" || c.Word == "yaml" }
 
-// Write writes a document in the form that was chosen. A document that Forms was not told of is an error, since its schema would lie.
+// Write writes a document in the chosen format. It returns an error if Forms did not declare the type of doc.
 func (c *Choice) Write(w io.Writer, doc any) error {
 	if err := c.declared(doc); err != nil {
 		return err
@@ -79,7 +78,7 @@ func (c *Choice) Write(w io.Writer, doc any) error {
 	return render.WriteDocument(w, c.Word, doc)
 }
 
-// WriteItem writes one of several documents that come one after the other, as Write does one.
+// WriteItem writes one document of a sequence, like Write.
 func (c *Choice) WriteItem(w io.Writer, doc any) error {
 	if err := c.declared(doc); err != nil {
 		return err
@@ -98,7 +97,7 @@ func (c *Choice) declared(doc any) error {
 	return fmt.Errorf("this verb writes a document of the type %s, which it has not declared: that is a defect of mgmt", t)
 }
 
-// OrList joins words as a sentence does.
+// OrList joins words as in "a, b or c".
 func OrList(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -107,8 +106,7 @@ func OrList(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// Meant asks whether one of some words was meant, or returns "": the word with a
-// similar spelling, else the first that begins with it.
+// Meant returns a "did you mean" hint with the word of similar spelling, else the first that begins with word, or "".
 func Meant(word string, words []string) string {
 	// Nearest compares whole words, so the mere beginning of a long word is far from it.
 	near := schema.Nearest(word, words)

@@ -24,16 +24,14 @@ import (
 // SettingMark is the annotation of a flag that is a setting. Its value is the key.
 const SettingMark = "mgmt_setting"
 
-// Bind adds the flag of a setting, which sets the target: a *bool, *int, *string, *[]string, or
-// a pflag.Value. The environment and the configuration file set it too, where the flag is absent.
-// The default of a flag is that of the setting, so help shows what counts without the
-// file. A setting with an old name gets a hidden flag too.
+// Bind adds the flag of a setting, which sets target: a *bool, *int, *string, *[]string, or a pflag.Value. If the flag is
+// absent, the environment or the configuration file sets it.
+// The flag has the default of the setting. An old name of the setting becomes a hidden flag.
 func Bind(cmd *cobra.Command, key string, target any) {
 	BindAs(cmd, key, Settings.Get(key).FlagName(), target)
 }
 
-// BindAs is bind with another name of the flag.
-// The verb config needs it: its own flag --check is taken, so the setting gets another name there.
+// BindAs is Bind with another flag name, for the verb config, whose own flag --check would collide with that of a setting.
 func BindAs(cmd *cobra.Command, key, name string, target any) {
 	s := Settings.Get(key)
 	fl := cmd.Flags()
@@ -42,7 +40,7 @@ func BindAs(cmd *cobra.Command, key, name string, target any) {
 	case *bool:
 		fl.BoolVarP(v, name, s.Short, false, usage)
 	case *int:
-		// Of a number, 0 stands for the default, which the engine knows.
+		// 0 selects the engine's default.
 		fl.IntVar(v, name, 0, usage)
 	case *string:
 		fl.StringVar(v, name, s.Default, usage)
@@ -104,12 +102,11 @@ func Bound(cmd *cobra.Command) map[string]*pflag.Flag {
 
 // ConfigFlag adds the flag that names the configuration file, to all verbs.
 func (a *App) ConfigFlag(root *cobra.Command) {
-	root.PersistentFlags().Var((*Place)(&a.Config), "config", "the configuration `file`, which need not be there (default $MGMT_CONFIG, "+DefaultConfig+")")
+	root.PersistentFlags().Var((*Place)(&a.Config), "config", "configuration `file` (default $MGMT_CONFIG, then the optional "+DefaultConfig+")")
 	_ = root.MarkPersistentFlagFilename("config", yaml.FlagExtensions("yaml")...)
 }
 
-// ConfigureAll has each verb with settings read the environment and the configuration file
-// before anything else of it.
+// ConfigureAll makes every verb with settings read the environment and the configuration file before anything else.
 func (a *App) ConfigureAll(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		a.ConfigureAll(cmd)
@@ -201,7 +198,7 @@ func (a *App) ReadConfig(flags, env config.Resolved) (config.File, schema.Diagno
 	case !file.Exists && named && path != os.DevNull:
 		ds.Errorf(schema.Pos{File: path}, "there is no such configuration file")
 	case !named && os.Geteuid() != 0 && errors.Is(file.Err, fs.ErrPermission):
-		return config.File{Path: path}, schema.Diagnostics{{Severity: schema.Warning, Pos: schema.Pos{File: path}, Message: "this user may not read the configuration, the defaults count"}}
+		return config.File{Path: path}, schema.Diagnostics{{Severity: schema.Warning, Pos: schema.Pos{File: path}, Message: "this user may not read the configuration; the defaults apply"}}
 	}
 	return file, ds
 }

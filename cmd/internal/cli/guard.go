@@ -18,10 +18,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// GuardFlag has a verb that acts refuse files that another user could have written, where it
-// runs as root. These are graphs, types, descriptions of backends, and the state folder. It
-// comes after the flags that name those. A verb that only reads and prints has no need of it.
-// Root would else do, with all rights, the will of another user who can write such a file.
+// GuardFlag makes a verb that runs as root refuse graphs, types, backend descriptions and a state folder that another user
+// can write: whoever can write such a file would have the rights of root. Call it after the flags that name those files.
+// Verbs that only read and print do not need it.
 func GuardFlag(a *App, cmd *cobra.Command) {
 	Bind(cmd, "trust_others", &a.TrustOthers)
 	a.Before(cmd, func() schema.Diagnostics {
@@ -30,8 +29,8 @@ func GuardFlag(a *App, cmd *cobra.Command) {
 	})
 }
 
-// Source opens graphs and the like, as the verb and its flags want it.
-// It is called anew for each file, since the flags count only after they are parsed.
+// Source returns the source of graphs and other input files, guarded as the verb and its flags demand.
+// Call it for each file, since the flags count only after they are parsed.
 func (a *App) Source() gapi.Source {
 	if !a.guarded || a.TrustOthers || os.Geteuid() != 0 {
 		return gapi.Source{Asker: a.Asking()}
@@ -41,7 +40,7 @@ func (a *App) Source() gapi.Source {
 	return s
 }
 
-// Asking returns what asks the file systems of the files that a verb reads.
+// Asking returns the Asker that stats the files that a verb reads.
 func (a *App) Asking() *gapi.Asker {
 	if a.asker == nil {
 		a.asker = &gapi.Asker{}
@@ -80,7 +79,7 @@ func sudoCaller() *safepath.User {
 	return &safepath.User{UID: int(uid), GID: int(gid)}
 }
 
-// Judge refuses files that say whom the daemon trusts, or by which key it is known, as the files of a graph are refused.
+// Judge returns an error for keys and lists of trusted keys that another user can write, as Source does for graphs.
 func (a *App) Judge(files ...string) error { return a.Source().Judge(files...) }
 
 // ReadBounded reads a file, or in where the path is -.

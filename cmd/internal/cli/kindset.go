@@ -20,8 +20,7 @@ const AttachVariable = "MGMT_ATTACH_PROVIDERS"
 // KindsMark is the annotation of a verb that loads the kinds, or whose daemon does.
 const KindsMark = "mgmt_kinds"
 
-// NeedKinds has the kinds loaded before a verb runs, and before its arguments are completed: once, however many of its flags name a folder
-// of them.
+// NeedKinds loads the kinds before cmd runs or its arguments are completed, once, however many flags name a folder of kinds.
 func (a *App) NeedKinds(cmd *cobra.Command) {
 	if cmd.Annotations[KindsMark] != "" {
 		return
@@ -93,7 +92,7 @@ func (a *App) placeOf(key string) schema.Pos {
 	return schema.Pos{}
 }
 
-// With returns the program as it is with other settings. It is not altered itself.
+// With returns a copy of the program with other settings.
 func (a *App) With(now config.Resolved) *App {
 	b := *a
 	b.Settled = now
@@ -113,10 +112,9 @@ func (a *App) Tables() *model.Registry {
 	return a.Set.Tables()
 }
 
-// Before has load called before a verb runs, which does not if that finds an error, and
-// before its arguments are completed, where errors would disturb.
-// The function that is added last runs first, since each one wraps those before it. Warnings are
-// printed and stop nothing. An error ends the verb with code 1, after its lines are printed.
+// Before calls load before cmd runs and before its arguments are completed. If load finds an error, cmd prints it and
+// exits with code 1; warnings are printed only, and completion ignores both.
+// The function added last runs first, since each one wraps the earlier ones.
 func (a *App) Before(cmd *cobra.Command, load func() schema.Diagnostics) {
 	next := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {

@@ -18,5 +18,5 @@ func EnoughFiles() error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil || l.Cur >= leastFiles {
 		return nil // a value that the kernel does not tell can't be judged
 	}
-	return fmt.Errorf("this process may have at most %d open files, and needs at least %d: raise the limit with ulimit -n 1024, or with LimitNOFILE= in its systemd unit", l.Cur, leastFiles)
+	return fmt.Errorf("the limit of %d open files is too low, the minimum is %d: raise it with ulimit -n 1024, or with LimitNOFILE= in the systemd unit", l.Cur, leastFiles)
 }

@@ -35,8 +35,7 @@ func strange(r rune) bool {
 	return !strings.ContainsRune("-_.+", r)
 }
 
-// Rename has the texts of a verb, of its flags, and of the verbs below it call the
-// program by another name than that under which they are written.
+// Rename replaces the name of the program in the texts of a verb, its flags and its subcommands.
 func Rename(cmd *cobra.Command, name string) {
 	call := func(text *string) { *text = render.Called(name, *text) }
 	call(&cmd.Short)
@@ -50,7 +49,7 @@ func Rename(cmd *cobra.Command, name string) {
 	}
 }
 
-// Hostname returns the name of this machine, empty where it has none. Nothing is looked up in the network.
+// Hostname returns the name of this machine, or "". It uses no network.
 func Hostname() string {
 	name, _ := os.Hostname()
 	return name

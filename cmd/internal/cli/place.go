@@ -24,7 +24,7 @@ func (*Place) Type() string { return "string" }
 // Set implements pflag.Value.
 func (p *Place) Set(path string) error {
 	if path == "" {
-		return errors.New("it is empty, name a place or leave the flag out")
+		return errors.New("it is empty, write a path or omit the flag")
 	}
 	*p = Place(path)
 	return nil

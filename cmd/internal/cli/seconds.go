@@ -27,7 +27,7 @@ func (s *Seconds) Set(text string) error {
 		d, err = time.Duration(n)*time.Second, nil
 	}
 	if err != nil || d < 0 {
-		return fmt.Errorf("%q is no duration, write 5s, 2m30s or a number of seconds", text)
+		return fmt.Errorf("%q is not a duration, write 5s, 2m30s or a number of seconds", text)
 	}
 	*s = Seconds(d)
 	return nil

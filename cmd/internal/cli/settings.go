@@ -195,7 +195,7 @@ func checkNoop(text string) error {
 // An address that is taken, or that other machines reach, is an error of the start.
 func checkAddress(text string) error {
 	if _, _, err := net.SplitHostPort(text); err != nil {
-		return fmt.Errorf("%q is no address, write as in %s", text, daemon.DefaultMetrics)
+		return fmt.Errorf("%q is not an address, write one such as %s", text, daemon.DefaultMetrics)
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
-// Needs takes so many arguments, and says what they are.
-// An empty one counts as absent, since it would name another path of the API.
+// Needs requires an argument for each of words, and names the missing one.
+// An empty argument counts as missing, since it would name another path of the API.
 func Needs(words ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) < len(words) {
@@ -27,8 +27,7 @@ func Needs(words ...string) cobra.PositionalArgs {
 	}
 }
 
-// Exactly is needs for a verb that takes nothing more.
-// A further argument is an error, since it is likely a path that was split by a blank.
+// Exactly is Needs for a verb that takes no further argument: one is likely a path split at a blank.
 func Exactly(words ...string) cobra.PositionalArgs {
 	return cobra.MatchAll(Needs(words...), cobra.MaximumNArgs(len(words)))
 }
@@ -103,8 +102,7 @@ func valueError(err *pflag.InvalidValueError) error {
 	}
 }
 
-// Exclude lets only one of some flags be given. cobra checks this only after PreRun, and with
-// longer words. The functions of several calls make a chain.
+// Exclude makes flags mutually exclusive. cobra would check this only after PreRun, with a longer message.
 func Exclude(cmd *cobra.Command, names ...string) {
 	// The check of the library never runs where ours finds something, since PreRun comes first.
 	cmd.MarkFlagsMutuallyExclusive(names...) // for completion
@@ -126,8 +124,8 @@ func Exclude(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// UnknownVerb returns an error if the arguments begin with a verb that is none. It runs before
-// cobra, whose own error has another hint.
+// UnknownVerb returns an error if the arguments begin with an unknown verb. It runs before cobra, whose error has another
+// hint.
 func UnknownVerb(root *cobra.Command, args []string) error {
 	// The library adds help only when it runs, and help is a verb for Find, too.
 	root.InitDefaultHelpCmd()
@@ -183,7 +181,7 @@ func noVerb(root *cobra.Command, word string) error {
 	return fmt.Errorf("unknown command %q%s; see %s --help", word, hint, root.Name())
 }
 
-// HelpArgs makes help for a verb that is none an error.
+// HelpArgs makes help for an unknown verb an error.
 // cobra itself prints the general help then, and ends with code 0.
 func HelpArgs(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
@@ -204,9 +202,8 @@ func HelpArgs(root *cobra.Command) {
 	}
 }
 
-// SayArgs makes the verbs below cmd say which arguments they take, where the library
-// only counts them.
-// cobra only tells how many arguments it wants. The check itself stays that of the verb.
+// SayArgs makes the verbs below cmd name the arguments that they take; cobra only counts them.
+// The check itself stays the verb's.
 func SayArgs(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		SayArgs(c)
@@ -226,7 +223,7 @@ func SayArgs(cmd *cobra.Command) {
 		case cmd.HasSubCommands():
 			return fmt.Errorf("unknown command %q; see %s --help", args[0], cmd.CommandPath())
 		case len(args) == 0:
-			return fmt.Errorf("an argument is missing, write: %s", use)
+			return fmt.Errorf("missing argument, write: %s", use)
 		}
 		return fmt.Errorf("unexpected argument %q, write: %s", args[len(args)-1], use)
 	}

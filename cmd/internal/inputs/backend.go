@@ -12,11 +12,10 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// BackendFlag adds the flag that has a thing done by the backend of a name. names offers
-// the existing ones to the shell.
-// It may be a backend for other facts, but its programs must be there; see virtual.Select.
+// BackendFlag adds --backend, which selects a backend by name. names completes it in the shell.
+// The backend may be for other facts, but its programs must be installed; see virtual.Select.
 func BackendFlag(a *cli.App, cmd *cobra.Command, backend *string, names func(args []string) []string) {
-	cmd.Flags().StringVar(backend, "backend", "", "use the backend of this `name`, and not the backend that suits the machine")
+	cmd.Flags().StringVar(backend, "backend", "", "use the backend of this `name` instead of the one that suits the machine")
 	CompleteBackend(a, cmd, "backend", names)
 }
 
@@ -30,10 +29,8 @@ func CompleteBackend(a *cli.App, cmd *cobra.Command, flag string, names func(arg
 	})
 }
 
-// BackendsOf returns the names of the backends of the kind that stands first, or of all
-// kinds if none does.
-// A kind without virtual resources has none. An unknown kind is passed over: the verb itself tells of
-// it.
+// BackendsOf returns the names of the backends of the kind in args[0], or without arguments of all kinds.
+// A kind without virtual resources has none. It ignores an unknown kind, which the verb itself reports.
 func BackendsOf(a *cli.App, args []string) []string {
 	kinds := a.Kinds().Kinds()
 	if len(args) > 0 {
@@ -51,13 +48,12 @@ func BackendsOf(a *cli.App, args []string) []string {
 	return slices.Compact(names)
 }
 
-// AnyOf is the target of all things of a kind, as a backend sees them.
-// It names no resource, so only a list can be asked for.
+// AnyOf returns the target for all resources of a kind through a backend. It names no resource, so it can only be listed.
 func AnyOf(kind, backend, target string) look.Target {
 	return look.Target{Declaration: On(Asked(gapi.Declaration{Kind: kind}, backend), target)}
 }
 
-// Asked has a declaration done by the backend of a name, if there is one.
+// Asked returns d with backend set, unless backend is empty.
 func Asked(d gapi.Declaration, backend string) gapi.Declaration {
 	if backend == "" {
 		return d

@@ -9,7 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
-// LimitFlags are the flags that bound how much a daemon may alter. A zero value bounds nothing.
+// LimitFlags are the flags that limit how much a daemon may change. The zero value sets no limit.
 type LimitFlags struct {
 	changes  budget
 	flapping flapping
@@ -27,7 +27,7 @@ func (f *LimitFlags) Flags(cmd *cobra.Command) {
 	cli.Bind(cmd, "flapping", &f.flapping)
 }
 
-// Set hands the limits to the engine.
+// Set copies the limits to o.
 // To the engine, a nil Flapping means the default, and the zero value that nothing counts as
 // flapping.
 func (f *LimitFlags) Set(o *mgmt.Options) {

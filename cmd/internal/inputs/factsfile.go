@@ -20,9 +20,8 @@ import (
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// FactFlags adds the flags for the facts that the user chooses: the purposes of the machine, and its name. Each verb
-// that reads a graph has both, so that all verbs see the same machine as the daemon does.
-// The roles are a fact (roles), and expressions and backends may depend on them.
+// FactFlags adds the flags for the facts that the user sets: roles and hostname. Expressions and backends may depend on
+// them, so every verb that reads a graph has both and sees the same machine as the daemon.
 func FactFlags(cmd *cobra.Command, roles *[]string, hostname *string) {
 	list := pflag.NewFlagSet("", pflag.ContinueOnError)
 	// The flag takes a word as it is. A slice flag of pflag would split it at commas.
@@ -40,17 +39,16 @@ func FactType() *schema.Type {
 	return t
 }
 
-// FactNames are the names of the facts of a machine, for checks and for completion.
-// They are those of engine.Facts, in the order of its fields.
+// FactNames returns the names of the facts in engine.Facts, in field order.
 func FactNames() []string { return FactType().Keys() }
 
 // ProgramsKey is the key of a file of facts that lists programs; programs do not count as facts.
 const ProgramsKey = "programs"
 
-// FactsFlag adds the flag that names the facts of another machine. It comes after MachineFlags, so that these
-// choose the backends of that machine.
+// FactsFlag adds --facts, which names the facts of another machine. Call it after MachineFlags, so that these
+// facts select the backends.
 func FactsFlag(a *cli.App, cmd *cobra.Command) {
-	cmd.Flags().Var((*cli.Place)(&a.FactsFile), "facts", "check for another machine: its facts are in this `file`, which mgmt facts --programs -o yaml writes there")
+	cmd.Flags().Var((*cli.Place)(&a.FactsFile), "facts", "check for the machine with the facts in this `file`, the output of mgmt facts --programs -o yaml there")
 	_ = cmd.MarkFlagFilename("facts", yaml.FlagExtensions("yaml")...)
 	a.Before(cmd, func() schema.Diagnostics { return readFacts(a) })
 }
@@ -86,8 +84,7 @@ func storeName(a *cli.App) string {
 	return a.Folders.Hostname
 }
 
-// NoMachine notes the checks that are left out where no graph could run on this machine, and no
-// other one is named.
+// NoMachine warns about the skipped checks if graphs cannot run on this machine and no other machine is named.
 func NoMachine(a *cli.App) {
 	if unix.Portable && a.Folders.Machine == nil {
 		fmt.Fprintf(a.Err, "%s: note: without --facts FILE no machine is known, and whether its backends can do this is not checked\n", a.Program())
@@ -188,8 +185,7 @@ func complete(facts virtual.Facts) {
 	}
 }
 
-// Sought returns the programs that backends look for and this machine has.
-// The list is sorted. It is what a file of facts has below programs.
+// Sought returns the installed programs that backends look for, sorted, as a facts file lists them under programs.
 func Sought(a *cli.App) []any {
 	var names []string
 	system := System(a)(nil)

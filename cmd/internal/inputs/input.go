@@ -155,7 +155,7 @@ func GraphArgs(cmd *cobra.Command, args []string) error {
 	case len(args) > 1:
 		return fmt.Errorf("unexpected argument %q: the graph is %s already; name a folder with both, or a graph that includes the other", args[1], name)
 	case name == "":
-		return errors.New("the name of the graph is empty: name a file, a folder, or - for standard input")
+		return errors.New("empty graph name: write a file, a folder, or - for standard input")
 	}
 	flag := "yaml"
 	if n := yaml.NotationOf(name); cmd.Flags().Lookup(n.Flag) != nil {

@@ -32,12 +32,11 @@ func MachineFlags(a *cli.App, cmd *cobra.Command) {
 // Modules returns the virtual modules and their backends.
 func Modules(a *cli.App) *virtual.Catalog { return cmp.Or(a.Set.Catalog(), virtual.DefaultCatalog()) }
 
-// System has the facts of this machine, or of the machine for which a verb checks.
+// System returns the facts of this machine, or of the machine in --facts.
 func System(a *cli.App) virtual.SystemFunc { return a.Folders.System() }
 
-// Build makes a declared graph, and judges it for the machine.
-// Build does no I/O. The facts of the machine come in only for the judgement.
-// The graph is nil where there is an error among the findings. They then are the whole answer.
+// Build builds a declared graph and checks it against the facts of the machine. It does no I/O.
+// If the findings contain an error, the graph is nil.
 func Build(a *cli.App, d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
 	g, ds := gapi.Build(a.Kinds(), d)
 	return gapi.CheckMachine(g, ds, func() engine.Machine { return System(a)(nil) }, nil)

@@ -18,7 +18,7 @@ import (
 // TargetFlag adds the flag that names a target.
 // Completion offers the names, without asking any target.
 func TargetFlag(a *cli.App, cmd *cobra.Command, name *string) {
-	cmd.Flags().StringVar(name, "target", "", "look at, or set, things of this `target`, as the files of --targets call it")
+	cmd.Flags().StringVar(name, "target", "", "use this `target` from the files of --targets, not this machine")
 	_ = cmd.RegisterFlagCompletionFunc("target", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return a.Set.Targets().Names(), cobra.ShellCompDirectiveNoFileComp
 	})

@@ -14,10 +14,9 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// ServerTransport carries requests to the daemon of another machine, which listens there with --api-listen. Both sides show
-// a certificate, and --ca has to have signed that of the server. Faults of the files and of the address come together.
-// It connects at the first request, and keeps the connection for the next. The verb ends soon, so
-// nothing closes it.
+// ServerTransport returns a transport to the daemon of another machine, which listens with --api-listen. Both sides show a
+// certificate; --ca must have signed the server's. It reports errors of the files and of the address together.
+// The transport connects at the first request and keeps the connection. Nothing closes it, since the verb ends soon.
 func (d *Direct) ServerTransport() (http.RoundTripper, error) {
 	host, port, err := net.SplitHostPort(d.Server)
 	if err != nil || host == "" || port == "" {

@@ -28,7 +28,7 @@ func (f *Socket) Flag(cmd *cobra.Command) {
 	_ = cmd.MarkFlagFilename("socket", "sock")
 }
 
-// Daemon is how a verb reaches the daemon.
+// Daemon connects a verb to the daemon.
 type Daemon struct {
 	Socket Socket
 	// The state folder gives one place of the socket, and the history where no daemon answers.
@@ -48,9 +48,7 @@ func (d *Daemon) Reach(cmd *cobra.Command) {
 	d.State.PrefixFlag(cmd)
 }
 
-// Client asks the daemon on the first socket that answers: where one of ours would
-// have it, and where the machine's own has it.
-// The client tries the places in order.
+// Client returns a client of the first daemon that answers: on the sockets of the flags or the user, then on the machine's.
 func (d *Daemon) Client() *control.Client {
 	places := d.Socket.Places(d.State.Place)
 	// An ordinary user without a daemon means that of the machine. A named folder or socket means
@@ -61,8 +59,8 @@ func (d *Daemon) Client() *control.Client {
 	return control.NewClient(places...)
 }
 
-// Answerer tells past events: it is a daemon, or the history that a daemon has left.
-// Verbs such as log and why work with both, so an operator can ask after a crash.
+// Answerer reads past events from a daemon, or from the history that one left behind.
+// Verbs such as log and why take either, so they work after a crash.
 type Answerer interface {
 	Log(context.Context, control.Query) (*control.Log, error)
 	Why(ctx context.Context, resource string, n int) (*control.Why, error)
@@ -70,9 +68,8 @@ type Answerer interface {
 	Choose(ctx context.Context, selection string, limit int) (*control.Names, error)
 }
 
-// Ask asks the daemon, and where there is none, the history in the state folder. It says on
-// standard error when the answer comes from there; past is true then. A call that names a
-// socket asks that daemon only.
+// Ask calls question with the daemon, or, if none answers, with the history in the state folder; then past is true and a
+// note goes to standard error. If the command line names a socket, Ask tries that daemon only.
 func (d *Daemon) Ask(a *cli.App, question func(Answerer) error) (past bool, err error) {
 	err = question(d.Client())
 	// A refused right shows that there is a daemon, whose answer is newer than the history on disk.
@@ -94,12 +91,12 @@ func (d *Daemon) Ask(a *cli.App, question func(Answerer) error) (past bool, err 
 	return true, question(control.Past{History: history})
 }
 
-// Explained adds the way out to an error where no daemon answers.
+// Explained adds a hint to err if it says that no daemon answers.
 func Explained(err error) error {
 	none, ok := errors.AsType[*control.NoDaemonError](err)
 	switch {
 	case ok && errors.Is(none, fs.ErrPermission):
-		return fmt.Errorf("%w; it answers root, the user that it runs as, and the group that its socket has", none)
+		return fmt.Errorf("%w; it answers only root, its own user and the group of its socket", none)
 	case ok:
 		return fmt.Errorf("%w, start one with: mgmt run FILE; or name its socket with --socket", none)
 	}
@@ -139,8 +136,8 @@ func (d *Daemon) CompleteResource(cmd *cobra.Command, args []string, word string
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Picked returns the resources that a verb shows one by one: the word itself where it is no pattern, else those that fit.
-// more is how many are left out.
+// Picked returns the resources that a verb shows one by one: word itself, or if word is a pattern, its matches.
+// more counts the matches that were omitted.
 func Picked(ctx context.Context, who Answerer, word string) (names []string, more int, err error) {
 	list, err := who.Choose(ctx, word, cli.MostSelected)
 	if err == nil && !list.One {

@@ -25,8 +25,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
-// Direct is a store that a verb reaches itself, with the certificate of its operator. The daemon of this machine has only
-// the rights of its host. The settings name the store and the certificate of the daemon, so these flags are read from the command line alone.
+// Direct connects a verb to a store with the operator's certificate, without the daemon, which has only its host's rights.
+// Its flags are read from the command line only, because the settings name the daemon's store and certificate.
 type Direct struct {
 	Place  string
 	Models string   // the folder of the models, as the daemons have it
@@ -43,44 +43,42 @@ type Direct struct {
 	unlisted bool
 }
 
-// Flags adds the flags that name the store and its user.
-// The environment and the configuration file do not set them, since these are about the daemon.
+// Flags adds the flags that name the store and its user. They are not settings: see Direct.
 func (d *Direct) Flags(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&d.Place, "world", "", "ask this `store` and no daemon: "+etcd.Form)
-	fl.StringVar(&d.Access.Cert, "cert", "", "of --world: the `file` with the certificate that shows who you are")
-	fl.StringVar(&d.Access.Key, "key", "", "of --world: the `file` with the key of --cert")
-	fl.StringVar(&d.Access.CA, "ca", "", "of --world: the `file` with the certificate that signs those of the servers")
-	fl.StringVar(&d.Access.User, "user", "", "of --world: the `name` of the user, where no certificate shows it")
-	fl.StringVar(&d.Access.PasswordFile, "password-file", "", "of --world: the `file` with the password of --user")
+	fl.StringVar(&d.Place, "world", "", "query this `store` instead of a daemon: "+etcd.Form)
+	fl.StringVar(&d.Access.Cert, "cert", "", "your client certificate `file` for --world")
+	fl.StringVar(&d.Access.Key, "key", "", "key `file` for --cert")
+	fl.StringVar(&d.Access.CA, "ca", "", "CA certificate `file` that verifies the servers of --world")
+	fl.StringVar(&d.Access.User, "user", "", "user `name` for --world, unless a certificate gives it")
+	fl.StringVar(&d.Access.PasswordFile, "password-file", "", "`file` with the password of --user")
 	for _, name := range []string{"cert", "key", "ca", "password-file"} {
 		_ = cmd.MarkFlagFilename(name)
 	}
 }
 
-// ObjectFlags adds the flags of the verbs about objects: another daemon, which takes the same certificates, and the models of
-// a store. A daemon has its own models, so --server takes none.
-// The flags of the certificates are the same for both, since an operator has one certificate.
+// ObjectFlags adds the flags of the verbs about objects: --server for another daemon, which uses the same certificates, and
+// --models for a store. A daemon has its own models, so --server takes none.
 func (d *Direct) ObjectFlags(cmd *cobra.Command) {
 	d.ServerFlags(cmd)
 	d.ModelsFlag(cmd)
 	if cmd.Flags().Lookup("trust") == nil {
-		cmd.Flags().StringArrayVar(&d.Trust, "trust", nil, "of --world, for secrets: a `file` with a public key that may have signed the records of the hosts, besides your own; repeatable")
+		cmd.Flags().StringArrayVar(&d.Trust, "trust", nil, "for secrets in --world, also accept host records signed with the key of this public key `file`; may be repeated")
 	}
 	cli.Exclude(cmd, "server", "models")
 }
 
 // ModelsFlag adds the flag of the models of a store.
 func (d *Direct) ModelsFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&d.Models, "models", "", "of --world: the `folder` of models, as the daemons of the store have it")
+	cmd.Flags().StringVar(&d.Models, "models", "", "`folder` of models for --world, the same as that of its daemons")
 	_ = cmd.MarkFlagDirname("models")
 }
 
-// ServerFlags adds the flags of flags, and the address of another daemon.
+// ServerFlags adds the flags of Flags and --server.
 func (d *Direct) ServerFlags(cmd *cobra.Command) {
 	d.Flags(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&d.Server, "server", "", "ask the daemon that listens at this `address` of another machine, with --cert, --key and --ca")
+	fl.StringVar(&d.Server, "server", "", "query the daemon at this `address` of another machine, with --cert, --key and --ca")
 	cli.Exclude(cmd, "server", "world")
 	for _, name := range []string{"cert", "key", "ca"} {
 		flag := fl.Lookup(name)
@@ -88,14 +86,14 @@ func (d *Direct) ServerFlags(cmd *cobra.Command) {
 	}
 }
 
-// Given reports whether the verb asks a store itself. A flag without --world counts, so that its error says what is missing.
-// With --server the certificate is for the daemon there.
-// A daemon on the socket is asked where it is false and no server is named.
+// Given reports whether the verb connects to a store itself. A flag that needs --world counts even without it, so that the
+// error names what is missing. With --server the certificate is for that daemon.
+// If Given is false and no server is named, the verb asks the daemon on the socket.
 func (d *Direct) Given() bool {
 	return d.Server == "" && (d.Place != "" || d.Models != "" || d.Access != (store.Access{}))
 }
 
-// Open connects to the store at the first call. Servers that are away are an error. The caller calls close in the end.
+// Open connects to the store on first use. Unreachable servers are an error. The caller must call Close.
 func (d *Direct) Open(ctx context.Context, a *cli.App) (*etcd.World, error) {
 	if d.world != nil {
 		return d.world, nil
@@ -118,8 +116,8 @@ func (d *Direct) Open(ctx context.Context, a *cli.App) (*etcd.World, error) {
 	return w, nil
 }
 
-// Close lets go of the store, and returns when its warnings are written.
-// It may be called without a store, and more than once.
+// Close closes the store and returns once its warnings are written.
+// It is safe to call without an open store, and more than once.
 func (d *Direct) Close() (err error) {
 	if d.world != nil {
 		err = d.world.Close()
@@ -131,8 +129,8 @@ func (d *Direct) Close() (err error) {
 	return err
 }
 
-// Transport answers the requests of the API from the store, by the handlers that a daemon has.
-// The store is opened at the first request, and stays open until close.
+// Transport returns a transport that serves API requests from the store with the daemon's handlers.
+// It opens the store at the first request; Close closes it.
 func (d *Direct) Transport(a *cli.App) http.RoundTripper {
 	return RoundTripper(func(r *http.Request) (*http.Response, error) {
 		w, err := d.Open(r.Context(), a)
@@ -186,7 +184,7 @@ func (d *Direct) removed(a *cli.App, w engine.World) func(context.Context) func(
 	}
 }
 
-// RoundTripper makes an http.RoundTripper of a function, as http.HandlerFunc does for handlers.
+// RoundTripper adapts a function to http.RoundTripper, like http.HandlerFunc.
 type RoundTripper func(*http.Request) (*http.Response, error)
 
 // RoundTrip implements http.RoundTripper.

@@ -22,8 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
-// Operator says who deploys, for the history.
-// It proves nothing: the key does.
+// Operator returns the name of the deploying user for the history. It is not authenticated; the key is.
 func Operator() string {
 	name := "unknown"
 	if u, err := user.Current(); err == nil {
@@ -32,11 +31,8 @@ func Operator() string {
 	return name + "@" + cmp.Or(cli.Hostname(), "unknown")
 }
 
-// DefaultKey is where an operator has the key that signs deploys.
-// Hosts have no such file: they need its public half alone.
-// The folder is made with mode 0700 where it is missing.
-// os.UserConfigDir is $XDG_CONFIG_HOME or ~/.config on Unix. It is an error without HOME, as in a
-// service.
+// DefaultKey returns the path of the operator's signing key. Hosts have no such file, only its public key.
+// It creates a missing folder with mode 0700. Without HOME, as in a service, it returns an error.
 func DefaultKey() (string, error) {
 	dir, err := os.UserConfigDir()
 	if err != nil {
@@ -45,7 +41,7 @@ func DefaultKey() (string, error) {
 	return filepath.Join(dir, "mgmt", "deploy.key"), nil
 }
 
-// Signing are the keys of an operator: the one that signs, and those whose signatures count besides it.
+// Signing holds an operator's signing key and the other public keys whose signatures are accepted.
 type Signing struct {
 	App   *cli.App
 	Sign  string   // the file with the key; empty for the default
@@ -59,7 +55,7 @@ func (f *Signing) Flags(cmd *cobra.Command, trust string) {
 }
 
 func (f *Signing) SignFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.Sign, "sign", "", "the `file` with the key that signs it (default deploy.key in the folder mgmt of your configuration)")
+	cmd.Flags().StringVar(&f.Sign, "sign", "", "signing key `file` (default deploy.key in the folder mgmt of your configuration)")
 }
 
 // trustFlag adds the flag with further keys.
@@ -67,7 +63,7 @@ func (f *Signing) trustFlag(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringArrayVar(&f.Trust, "trust", nil, usage+" `file` with a public key that may have signed it, besides your own; repeatable")
 }
 
-// ErrNoKey tells that the default key is missing.
+// ErrNoKey is returned if the default key is missing.
 var ErrNoKey = errors.New("make one with mgmt deploy keygen, or name its file with --sign")
 
 // path returns the file of the key.
@@ -93,7 +89,7 @@ func (f *Signing) key() (deploy.Key, error) {
 	return cli.ReadKey(path)
 }
 
-// Keys returns the key that signs, with all keys whose signatures count.
+// Keys returns the signing key and all keys whose signatures are accepted.
 func (f *Signing) Keys() (key deploy.Key, list []deploy.Public, err error) {
 	if list, err = trust.ReadKeys("--trust", f.App.Source(), f.Trust); err != nil {
 		return key, nil, err
@@ -104,8 +100,8 @@ func (f *Signing) Keys() (key deploy.Key, list []deploy.Public, err error) {
 	return key, append(list, key.Public()), nil
 }
 
-// Known returns the keys whose signatures count for a verb that signs nothing: those of --trust, and the public half of the operator's own key.
-// There are none where neither is given.
+// Known returns the keys that a verb accepts without signing: those of --trust and the operator's own public key.
+// The list is empty if neither is given.
 func (f *Signing) Known() (list []deploy.Public, err error) {
 	if list, err = trust.ReadKeys("--trust", f.App.Source(), f.Trust); err != nil {
 		return nil, err
@@ -124,8 +120,8 @@ func (f *Signing) Known() (list []deploy.Public, err error) {
 	return append(list, own...), nil
 }
 
-// Fleet reads the records of the hosts. Where the operator's own key is known, a list that is older than the one that was seen with this
-// key before is refused: the file next to the key notes it.
+// Fleet reads the host records. If the operator's key is known, Fleet refuses a list older than the last one seen with
+// that key, which is recorded next to the key file.
 func (f *Signing) Fleet(ctx context.Context, w deploy.World, trusted []deploy.Public) (*deploy.Fleet, error) {
 	fleet, err := deploy.Store{World: w}.Fleet(ctx, trusted)
 	if errors.Is(err, deploy.ErrUntrusted) {
@@ -167,7 +163,7 @@ func (f *Signing) Fleet(ctx context.Context, w deploy.World, trusted []deploy.Pu
 	return fleet, nil
 }
 
-// Founded reads the records of the hosts, and makes the id of a store that has none, with the records of these hosts. Where hosts or records name an id already, the store has lost its
+// Founded reads the host records, and creates the id of a store that has none, with the records of the known hosts. If hosts or records name an id already, the store has lost its
 // record, and a new id would shut it off from its hosts.
 func (f *Signing) Founded(ctx context.Context, w deploy.World, key deploy.Key, trusted []deploy.Public, id string, known ...deploy.HostRecord) (*deploy.Fleet, error) {
 	fleet, err := f.Fleet(ctx, w, trusted)
@@ -190,7 +186,7 @@ func (f *Signing) Founded(ctx context.Context, w deploy.World, key deploy.Key, t
 	return fleet, nil
 }
 
-// Retried calls a change of the records again where another operator was faster.
+// Retried calls change up to five times, as long as another operator's change comes first.
 func Retried(change func() error) (err error) {
 	for range 5 {
 		if err = change(); !errors.Is(err, deploy.ErrChanged) {

@@ -235,7 +235,7 @@ func (p *Presenter) refused(err error) {
 			slog.Int("removed", len(held.Removed)), slog.Int("resources", held.Of), slog.String("error", held.Error()))
 		return
 	}
-	text := p.style.Paint(render.Red, "graph refused") + ", the last good one goes on: "
+	text := p.style.Paint(render.Red, "graph refused") + ", the last good one stays in effect: "
 	ds, ok := errors.AsType[schema.Diagnostics](err)
 	if !ok {
 		p.Say(slog.LevelError, render.One(text+render.Visible(err.Error())), "graph refused", slog.String("error", err.Error()))

@@ -102,9 +102,9 @@ func TestWhatIsShown(t *testing.T) {
 			p.paused(reactor.Pause{}, false)
 		}, "WARN exec[a] is paused until 1970-01-01T00:00:00Z: disks\nWARN everything is paused until it is resumed\nINFO exec[a] goes on\nINFO everything goes on\n"},
 		{"refused", func(p *Presenter) { p.refused(finding); p.refused(errors.New("it is gone")) },
-			"ERROR graph refused, the last good one goes on: 1 error\n" +
+			"ERROR graph refused, the last good one stays in effect: 1 error\n" +
 				"ERROR g.yaml:3:5: unknown key \"contnt\" (did you mean \"content\"?)\n" +
-				"ERROR graph refused, the last good one goes on: it is gone\n"},
+				"ERROR graph refused, the last good one stays in effect: it is gone\n"},
 		{"warned", func(p *Presenter) { p.Warned(finding) },
 			"WARN g.yaml:3:5: unknown key \"contnt\" (did you mean \"content\"?)\n"},
 	} {
