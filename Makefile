@@ -16,7 +16,7 @@
 # make docs    writes docs/reference from the types and verbs
 
 GO      ?= go
-VERSION = $(or $(shell packaging/version),$(error the file VERSION gives no version))
+VERSION = $(or $(shell packaging/version),$(error the file internal/version/VERSION gives no version))
 FLAGS  := $(shell grep -v '^\#' packaging/buildflags)
 LDFLAGS = -s -w -X github.com/reactivegraph/mgmt/cmd/internal/cli.buildVersion=$(VERSION)
 

@@ -2,6 +2,7 @@ package mgmt
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -49,6 +50,18 @@ type Step struct {
 	// Left is set on resources that are not in the graph any more: Run would bring
 	// back the state before their first change.
 	Left bool
+}
+
+// MarshalJSON writes the fields of the run and those of the step, with Err as its text; it is left out where it is nil.
+func (s Step) MarshalJSON() ([]byte, error) {
+	type run reactor.Run // without its MarshalJSON, which would leave the other fields out
+	return json.Marshal(struct {
+		run
+		Err       string `json:",omitempty"`
+		Because   []string
+		BlockedBy string
+		Left      bool
+	}{run(s.Run), textOf(s.Err), s.Because, s.BlockedBy, s.Left})
 }
 
 // Plan looks at the first graph of the frontend and says what Run would do. It

@@ -232,12 +232,7 @@ func either(first bool, a, b EventKind) EventKind {
 
 func (s *session) swapped(w reactor.Swap) {
 	w = s.e.asked(s.graphs.Swapped(w))
-	s.e.offers.Range(func(_, of any) bool {
-		if of := of.(*offer); of.waits(w) {
-			w.Held = of.why
-		}
-		return true // each sees what leaves
-	})
+	w.Held = cmp.Or(s.e.offers.Held(w), w.Held)
 	s.e.tell(Event{Kind: EventSwapped, Swap: w})
 	// A graph that keeps all that the one before had comes to no other rest.
 	s.sharing.Publisher.Swapped(w.Name, w.Generation == 1 || w.Added+w.Changed+w.Removed > 0)

@@ -12,6 +12,9 @@ import (
 )
 
 // inCheckout is a checkout with nothing but what makes its version.
+// versionFile has the number of the next release.
+const versionFile = "internal/version/VERSION"
+
 type inCheckout struct {
 	t   *testing.T
 	dir string
@@ -24,6 +27,9 @@ func newCheckout(t *testing.T) inCheckout {
 	script, err := os.ReadFile("../packaging/version")
 	if err == nil {
 		err = os.Mkdir(filepath.Join(c.dir, "packaging"), 0o700)
+	}
+	if err == nil {
+		err = os.MkdirAll(filepath.Join(c.dir, filepath.Dir(versionFile)), 0o700)
 	}
 	if err == nil {
 		err = os.WriteFile(filepath.Join(c.dir, "packaging/version"), script, 0o700)
@@ -45,7 +51,7 @@ func (c inCheckout) git(args ...string) {
 
 func (c inCheckout) number(text string) {
 	c.t.Helper()
-	if err := os.WriteFile(filepath.Join(c.dir, "VERSION"), []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(c.dir, versionFile), []byte(text), 0o600); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -139,14 +145,14 @@ func TestFindingD9NoNumber(t *testing.T) {
 	for _, text := range []string{"", "\n", "one", "v1.2.3", "1.2", "1.2.3\n4", "01.2.3", "1.2.3-4", "$(id)", strings.Repeat("1", 9000)} {
 		c.number(text)
 		got, err := c.version()
-		if err == nil || !strings.HasPrefix(got, "VERSION:1:1: ") || !strings.HasSuffix(got, "such as 1.2.3") || len(got) > 200 {
+		if err == nil || !strings.HasPrefix(got, versionFile+":1:1: ") || !strings.HasSuffix(got, "such as 1.2.3") || len(got) > 200 {
 			t.Errorf("%.20q: %s, %v", text, got, err)
 		}
 	}
 	for text, col := range map[string]string{"99999999999999999999.1.2": "1", "1.4294967296.0": "3", "1.20.1234567890": "6"} {
 		c.number(text + "\n")
 		got, err := c.version()
-		if err == nil || !strings.HasPrefix(got, "VERSION:1:"+col+": a number of the version "+text+" has more than nine digits") {
+		if err == nil || !strings.HasPrefix(got, versionFile+":1:"+col+": a number of the version "+text+" has more than nine digits") {
 			t.Errorf("%s: %s, %v", text, got, err)
 		}
 	}
@@ -154,10 +160,10 @@ func TestFindingD9NoNumber(t *testing.T) {
 	if got, err := c.version(); err != nil {
 		t.Error(got, err)
 	}
-	if err := os.Remove(filepath.Join(c.dir, "VERSION")); err != nil {
+	if err := os.Remove(filepath.Join(c.dir, versionFile)); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := c.version(); err == nil || !strings.HasPrefix(got, "VERSION: the file is missing") {
+	if got, err := c.version(); err == nil || !strings.HasPrefix(got, versionFile+": the file is missing") {
 		t.Errorf("without a file: %s, %v", got, err)
 	}
 	for _, version := range []string{"abcdef0", "1.2.4294967296"} {

@@ -7,8 +7,8 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
+	"github.com/reactivegraph/mgmt/internal/version"
 )
 
 // buildVersion is set by the linker, to what packaging/version prints.
@@ -22,12 +22,12 @@ func Version() string {
 	}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return mgmt.Number() + "~git0"
+		return version.Number() + "~git0"
 	}
-	return versionOf(info, mgmt.Number())
+	return versionOf(info, version.Number())
 }
 
-// ownModule is the module whose number is in the file VERSION.
+// ownModule is the module whose number is in the file internal/version/VERSION.
 const ownModule = "github.com/reactivegraph/mgmt"
 
 // unreleased is Go's word for a module without a commit of this very version.

@@ -1,4 +1,5 @@
-package mgmt
+// Package version has the number of this module, in the file VERSION.
+package version
 
 import (
 	_ "embed"

@@ -1,4 +1,6 @@
-package mgmt
+// Package changes gathers changes of single resources by their ids, as a work queue does by its keys, and has batches of them put into
+// effect. It is what mgmt.Changes stands on.
+package changes
 
 import (
 	"cmp"
@@ -10,23 +12,26 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/graph"
+	"github.com/reactivegraph/mgmt/internal/install"
 )
 
-// Changes gathers changes of single resources by their ids, as a work queue does by its keys, and puts them into effect in batches. While
-// one batch is under way the next one gathers: a resource that changes many times meanwhile changes once, and the last change wins.
-//
-// Put and Delete never wait, and may be called from any goroutine, also before Run is called. The changes of a batch come and go in one change of
-// the graph, as those of Engine.Patch do. Where that is refused, those that the error names are left out, and the others are tried
-// again; where it names none, all are left out. What must come together, or not at all, is for Engine.Patch.
-//
-// Removals that Options.MaxRemovals holds stay gathered, while other changes go on. Later removals join them. Engine.Resume with an empty
-// name lets those go that are held by then, and a Put takes its own back.
-type Changes struct {
-	e    *Engine
+// Options are what a Queue works with.
+type Options struct {
+	Graphs   *install.Installer // puts batches into effect
+	Registry func() *engine.Registry
+	Done     <-chan struct{} // closed at the end of the engine
+	Log      *slog.Logger
+}
+
+// Queue is the changes of one writer. While one batch is under way the next one gathers.
+type Queue struct {
+	opt  Options
+	all  *Offers
 	turn chan struct{} // capacity 1; full while Run goes on
 	some chan struct{} // capacity 1; full where there may be changes
 
@@ -38,7 +43,31 @@ type Changes struct {
 	accepted *offer                       // Resume lets these go
 }
 
-// offer is removals that wait for Resume, and why. Engine.offers has the one of each Changes, if there is one.
+// Offers are the removals of all writers of one engine that wait for somebody to agree. The zero value has none.
+type Offers struct{ by sync.Map } // *offer by *Queue
+
+// Queue returns a writer without changes.
+func (o *Offers) Queue(opt Options) *Queue {
+	return &Queue{opt: opt, all: o, turn: make(chan struct{}, 1), some: make(chan struct{}, 1), next: map[string]*gapi.Declaration{}, held: map[string]bool{}}
+}
+
+// Accept lets all go that wait.
+func (o *Offers) Accept() {
+	o.by.Range(func(c, of any) bool { c.(*Queue).accept(of.(*offer)); return true })
+}
+
+// Held takes a graph that takes effect, and returns why removals still wait beside it; nil where none do. The loop of the reactor calls it.
+func (o *Offers) Held(w reactor.Swap) (why *reactor.RemovalsError) {
+	o.by.Range(func(_, of any) bool {
+		if of := of.(*offer); of.waits(w) {
+			why = of.why
+		}
+		return true // each sees what leaves
+	})
+	return why
+}
+
+// offer is removals of one writer that wait, and why.
 type offer struct {
 	why    *reactor.RemovalsError
 	ids    []string
@@ -54,30 +83,24 @@ func (of *offer) waits(w reactor.Swap) bool {
 	return len(of.rest) > 0 && !of.trying.Load()
 }
 
-// Changes returns a writer without changes. Call its Run.
-func (e *Engine) Changes() *Changes {
-	return &Changes{e: e, turn: make(chan struct{}, 1), some: make(chan struct{}, 1), next: map[string]*gapi.Declaration{}, held: map[string]bool{}}
-}
-
-// Put has a resource be as declared, in place of what was gathered for it. The declaration is the writer's from then on; static.Declare
-// makes one. It may refer to resources that run, and to those that are put before its batch begins.
-func (c *Changes) Put(d gapi.Declaration) {
+// Put is mgmt.Changes.Put.
+func (c *Queue) Put(d gapi.Declaration) {
 	if d.Res != nil {
 		d.Kind, d.Name = cmp.Or(d.Kind, d.Res.Kind()), cmp.Or(d.Name, d.Res.Name())
 	}
-	d = gapi.Qualified(c.e.registry(), d)
+	d = gapi.Qualified(c.opt.Registry(), d)
 	c.gather(schema.Ref{Kind: strings.ToLower(d.Kind), Name: d.Name}.ID(), &d)
 }
 
-// Delete has a resource leave the graph, by its id (kind[name]). One that is not there has left.
-func (c *Changes) Delete(id string) {
+// Delete is mgmt.Changes.Delete.
+func (c *Queue) Delete(id string) {
 	if kind, name, ok := strings.Cut(id, "["); ok {
 		id = strings.ToLower(kind) + "[" + name // as Put does
 	}
 	c.gather(id, nil)
 }
 
-func (c *Changes) gather(id string, d *gapi.Declaration) {
+func (c *Queue) gather(id string, d *gapi.Declaration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, there := c.next[id]; !there {
@@ -89,11 +112,8 @@ func (c *Changes) gather(id string, d *gapi.Declaration) {
 	c.wake()
 }
 
-// Run puts into effect what is gathered, batch after batch, until ctx or the Engine ends. It calls refused for each change that is left
-// out, with an error as of Engine.Patch, and once for a removal that begins to wait for Resume, with a *reactor.RemovalsError. Where
-// refused is nil, Options.Logger gets these as warnings. The error of Run is the cause of the end of ctx, or
-// reactor.ErrStopped. The changes that are not in effect by then stay gathered, for the next Run. A second Run waits for the end of the first.
-func (c *Changes) Run(ctx context.Context, refused func(id string, err error)) error {
+// Run is mgmt.Changes.Run.
+func (c *Queue) Run(ctx context.Context, refused func(id string, err error)) error {
 	select {
 	case c.turn <- struct{}{}:
 		defer func() { <-c.turn }()
@@ -102,13 +122,13 @@ func (c *Changes) Run(ctx context.Context, refused func(id string, err error)) e
 	}
 	if refused == nil {
 		refused = func(id string, err error) {
-			c.e.session.opt.Logger.Warn("change refused", slog.String("resource", id), slog.String("error", err.Error()))
+			c.opt.Log.Warn("change refused", slog.String("resource", id), slog.String("error", err.Error()))
 		}
 	}
 	for {
 		select {
 		case <-c.some:
-		case <-c.e.done:
+		case <-c.opt.Done:
 			return reactor.ErrStopped
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -120,11 +140,11 @@ func (c *Changes) Run(ctx context.Context, refused func(id string, err error)) e
 }
 
 // batch puts into effect what is gathered by now. The error is that of an Engine or a context that has ended.
-func (c *Changes) batch(ctx context.Context, refused func(id string, err error)) error {
+func (c *Queue) batch(ctx context.Context, refused func(id string, err error)) error {
 	b := c.take()
-	defer c.e.offers.CompareAndDelete(c, b.tried)
+	defer c.all.by.CompareAndDelete(c, b.tried)
 	for {
-		b.ids = slices.DeleteFunc(b.ids, func(id string) bool { return b.changes[id] == nil && c.e.session.graphs.Parts().Find(id) == nil })
+		b.ids = slices.DeleteFunc(b.ids, func(id string) bool { return b.changes[id] == nil && c.opt.Graphs.Parts().Find(id) == nil })
 		if len(b.ids) == 0 {
 			return nil // a change of nothing would be one, too
 		}
@@ -178,7 +198,7 @@ func (b *batch) removes(id string) bool {
 
 // take returns the changes of the next batch. The removals that Resume lets go are one for themselves: with others they would be held
 // again. The removals that are held come along where others do.
-func (c *Changes) take() *batch {
+func (c *Queue) take() *batch {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := &batch{changes: map[string]*gapi.Declaration{}, waited: map[string]bool{}}
@@ -202,7 +222,7 @@ func (c *Changes) take() *batch {
 		delete(c.next, id)
 		delete(c.held, id)
 	}
-	if of, ok := c.e.offers.Load(c); ok && (c.again || c.accepted != nil) {
+	if of, ok := c.all.by.Load(c); ok && (c.again || c.accepted != nil) {
 		b.tried = of.(*offer)
 		b.tried.trying.Store(true)
 	}
@@ -211,7 +231,7 @@ func (c *Changes) take() *batch {
 }
 
 // keep gathers the removals of a batch again, until Resume lets them go or another one comes.
-func (c *Changes) keep(b *batch, why *reactor.RemovalsError) {
+func (c *Queue) keep(b *batch, why *reactor.RemovalsError) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ids := c.gatherAgain(b, b.removes)
@@ -220,12 +240,12 @@ func (c *Changes) keep(b *batch, why *reactor.RemovalsError) {
 		c.held[id], of.rest[id] = true, true
 	}
 	if len(ids) > 0 {
-		c.e.offers.Store(c, of)
+		c.all.by.Store(c, of)
 	}
 }
 
 // accept lets the removals of an offer go.
-func (c *Changes) accept(of *offer) {
+func (c *Queue) accept(of *offer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.accepted = of
@@ -259,7 +279,7 @@ func atFault(err error) func(id string) bool {
 }
 
 // patch puts a batch into effect, all or nothing.
-func (c *Changes) patch(ctx context.Context, b *batch) error {
+func (c *Queue) patch(ctx context.Context, b *batch) error {
 	part := &gapi.Declared{}
 	var gone []string
 	for _, id := range b.ids {
@@ -272,11 +292,11 @@ func (c *Changes) patch(ctx context.Context, b *batch) error {
 	if len(part.Resources) == 0 {
 		part = nil
 	}
-	return c.e.session.graphs.Write(ctx, b.accepted, func(why *reactor.RemovalsError) { c.keep(b, why) }, part, gone...)
+	return c.opt.Graphs.Write(ctx, b.accepted, func(why *reactor.RemovalsError) { c.keep(b, why) }, part, gone...)
 }
 
 // giveBack gathers the changes of a batch again that are not in effect.
-func (c *Changes) giveBack(b *batch) {
+func (c *Queue) giveBack(b *batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.gatherAgain(b, func(string) bool { return true })
@@ -285,7 +305,7 @@ func (c *Changes) giveBack(b *batch) {
 }
 
 // gatherAgain gathers some changes of a batch again, but for those of which a later one has come, and returns which.
-func (c *Changes) gatherAgain(b *batch, which func(id string) bool) (ids []string) {
+func (c *Queue) gatherAgain(b *batch, which func(id string) bool) (ids []string) {
 	for _, id := range b.ids {
 		if !which(id) {
 			continue
@@ -302,7 +322,7 @@ func (c *Changes) gatherAgain(b *batch, which func(id string) bool) (ids []strin
 }
 
 // wake tells Run that there are changes.
-func (c *Changes) wake() {
+func (c *Queue) wake() {
 	select {
 	case c.some <- struct{}{}:
 	default:
