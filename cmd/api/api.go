@@ -68,21 +68,20 @@ func New(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "api",
 		Short: "Read and change the objects in the store of the running daemon",
-		Long: `Api reads and changes the objects that the running daemon keeps in its store.
-Each kind of resource is a table: the id of an object is the name of the
-resource, and its fields are the parameters. Further tables come from models.
+		Long: `Api reads and changes the objects in the running daemon's store. Each kind of resource
+is a table: the id of an object is the name of the resource, and its fields are the
+parameters. Models add further tables.
 
-A field is given in one of these forms:
+A field has one of these forms:
 
   mode=0644          text, read by the type of the field
   tags:='["a"]'      JSON; null clears the field
   password@FILE      content of a file; @- is standard input. A secret is given only so.
 
-Root and the user of the daemon may change objects, and so may the members of
-the group that the setting api_write_group names. With --world, --cert and --key
-a verb asks a store in etcd itself, and the store decides about its user's
-rights. With --server, --cert, --key and --ca it asks the daemon of another
-machine, which has api_listen.`,
+Root, the daemon's user and members of the group in api_write_group may change objects.
+With --world, --cert and --key, a verb uses a store in etcd directly, with the rights of
+its user there. With --server, --cert, --key and --ca, it uses the daemon of another
+machine that has api_listen.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -205,9 +204,9 @@ func newAPIList(a *cli.App) *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "list TABLE [FIELD=VALUE...]", Short: "List the objects of a table",
-		Long: `List writes the objects of a table, sorted by their ids. FIELD=VALUE leaves out
-those whose field has another value; the field may be a path, as in
-address.port. With --index the fields are those of the index.`,
+		Long: `List prints the objects of a table, sorted by id. FIELD=VALUE selects objects by the value
+of a field, which may be a path, such as address.port, or with --index a field of the
+index.`,
 		Example: `  mgmt api list file
   mgmt api list port --index mac mac=fa:16:3e:00:00:01 -o json`,
 		Args: cli.Needs("table"),
@@ -233,10 +232,10 @@ address.port. With --index the fields are those of the index.`,
 		return f.out.list(f.client().List(ctx, args[0], query))
 	})
 	fl := cmd.Flags()
-	fl.StringVar(&index, "index", "", "look in the index of this `name`")
+	fl.StringVar(&index, "index", "", "search the index of this `name`")
 	_ = cmd.RegisterFlagCompletionFunc("index", f.completeIndex)
 	fl.StringSliceVar(&topics, "topic", nil, "only objects of this `topic`; may be repeated")
-	fl.BoolVar(&first, "first", false, "only the object of the smallest id")
+	fl.BoolVar(&first, "first", false, "show only the object with the smallest id")
 	fl.IntVar(&limit, "limit", 0, "at most so many objects, 1000 at most (default all)")
 	return cmd
 }
@@ -269,8 +268,8 @@ func newAPIGet(a *cli.App) *cobra.Command {
 		}
 		return f.out.object(o)
 	})
-	cmd.Flags().BoolVar(&deep, "deep", false, "show the objects that it refers to, too")
-	cmd.Flags().BoolVar(&status, "status", false, "show how it stands on each host")
+	cmd.Flags().BoolVar(&deep, "deep", false, "also show the objects that it refers to")
+	cmd.Flags().BoolVar(&status, "status", false, "show its status on each host")
 	cmd.MarkFlagsMutuallyExclusive("deep", "status")
 	return cmd
 }
@@ -303,8 +302,8 @@ func newAPIUpdate(a *cli.App) *cobra.Command {
 	var version, revision int64
 	cmd := &cobra.Command{
 		Use: "update TABLE ID FIELD=VALUE...", Short: "Change fields of an object", Args: cli.Needs("table", "id", "field"),
-		Long: `Update changes the given fields of an object, and leaves the others as they are. With --if-version or --if-rev
-it changes nothing where another writer has changed the object since.`,
+		Long: `Update changes the given fields of an object, and keeps the others. With --if-version or
+--if-rev, it fails if another writer has changed the object since.`,
 		Example: `  mgmt api update file /etc/motd content='Good bye.' --if-version 3`,
 	}
 	f.verb(cmd, func(ctx context.Context, args []string) error {
@@ -326,8 +325,8 @@ it changes nothing where another writer has changed the object since.`,
 		return f.send(ctx, q)
 	})
 	dryFlag(cmd, &dry)
-	cmd.Flags().Int64Var(&version, "if-version", 0, "only if the object has this `version`")
-	cmd.Flags().Int64Var(&revision, "if-rev", 0, "only if the object has this `revision`, which its ETag is")
+	cmd.Flags().Int64Var(&version, "if-version", 0, "change the object only if it has this `version`")
+	cmd.Flags().Int64Var(&revision, "if-rev", 0, "change the object only if it has this `revision`, its ETag")
 	return cmd
 }
 
@@ -338,8 +337,8 @@ func newAPICall(a *cli.App) *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
 		Use: "call TABLE ID OPERATION [ARGUMENT=VALUE...]", Short: "Call an operation of an object", Args: cli.Needs("table", "id", "operation"),
-		Long: `Call has the daemon change an object by an operation of its model. Each table with lists has the operations add and
-remove, which two writers may use at once.`,
+		Long: `Call changes an object by an operation of its model. Every table with lists has the
+operations add and remove, which are safe for concurrent writers.`,
 		Example: `  mgmt api call account alice add field=groups value=adm`,
 	}
 	f.verb(cmd, func(ctx context.Context, args []string) error {
@@ -402,7 +401,7 @@ func newAPISchema(a *cli.App) *cobra.Command {
 		}
 		return t.Write(f.app.Out)
 	})
-	cmd.Flags().BoolVar(&openapi, "openapi", false, "the description of all tables, in OpenAPI 3.1")
+	cmd.Flags().BoolVar(&openapi, "openapi", false, "print the OpenAPI 3.1 description of all tables")
 	return cmd
 }
 
@@ -422,7 +421,7 @@ func (f *apiFlags) openapi(ctx context.Context) error {
 // dryFlag adds the flag that has the daemon check and write nothing.
 // The daemon then answers as it would have after the change, so a dry run also shows the defaults.
 func dryFlag(cmd *cobra.Command, dry *bool) {
-	cmd.Flags().BoolVar(dry, "dry-run", false, "check all and write nothing")
+	cmd.Flags().BoolVar(dry, "dry-run", false, "check everything, and write nothing")
 }
 
 // dryRun is that flag as the daemon takes it.

@@ -28,18 +28,18 @@ func newAPIApply(a *cli.App) *cobra.Command {
 	var dry bool
 	var file string
 	cmd := &cobra.Command{
-		Use: "apply -f FILE", Short: "Create or update the objects of a file", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Apply makes the objects in the store as a file has them: it creates absent
-objects, and present objects get these fields and no others. The file is YAML, of several documents too, or JSON: values one after the other, or
-a list. Each object names its table next to its fields:
+		Use: "apply -f FILE", Short: "Create or update the objects in a file", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Apply creates or replaces the objects in a file; an existing object gets exactly these
+fields. The file is YAML with one or more documents, or JSON with a sequence or list of
+values. Each object names its table next to its fields:
 
   table: file
   id: /etc/motd
   content: Hello.
 
-All that is wrong is told at once, with its place in the file, and then nothing
-is written. The objects take effect in one transaction where the limits of the
-store allow that; else apply says how many there were, and may be repeated.`,
+If there are errors, apply reports them all with their positions, and writes nothing. The
+objects take effect in one transaction if the limits of the store allow it; otherwise apply
+reports the number of transactions, and may be repeated.`,
 		Example: `  mgmt api apply -f objects.yaml
   mgmt api dump -o json | mgmt api apply -f -`,
 	}
@@ -51,7 +51,7 @@ store allow that; else apply says how many there were, and may be repeated.`,
 		}
 		return f.apply(ctx, file, dry)
 	})
-	cmd.Flags().StringVarP(&file, "file", "f", "", "the `file` with the objects; - is standard input")
+	cmd.Flags().StringVarP(&file, "file", "f", "", "`file` with the objects; - is standard input")
 	_ = cmd.MarkFlagFilename("file", yaml.FlagExtensions("yaml")...)
 	dryFlag(cmd, &dry)
 	cli.GuardFlag(a, cmd)

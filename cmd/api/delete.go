@@ -30,11 +30,12 @@ func newAPIDelete(a *cli.App) *cobra.Command {
 	var dry, thing bool
 	cmd := &cobra.Command{
 		Use: "delete TABLE ID", Short: "Delete an object", Args: cli.Exactly("table", "id"),
-		Long: `Delete takes an object out of the store, so its resource leaves the graphs of
-the hosts. The thing itself stays, unless the object has meta.reverse. With
---remove the thing goes first. The object is set absent, and deleted when each
-host that has it says ok. Delete waits for that and names the hosts that are
-missing. An interrupted removal leaves the object absent; the same command goes on.`,
+		Long: `Delete removes an object from the store, so its resource leaves the graphs of the hosts.
+What the resource manages stays, unless the object has meta.reverse.
+
+With --remove, delete sets the object absent, waits until each host that has it reports ok,
+and then deletes it; it names the hosts that it waits for. If it is interrupted, the object
+stays absent, and the same command continues.`,
 		Example: `  mgmt api delete file /etc/motd --remove`,
 	}
 	f.verb(cmd, func(ctx context.Context, args []string) error {
@@ -48,7 +49,7 @@ missing. An interrupted removal leaves the object absent; the same command goes 
 		return err
 	})
 	dryFlag(cmd, &dry)
-	cmd.Flags().BoolVar(&thing, "remove", false, "remove the thing too, and wait for that")
+	cmd.Flags().BoolVar(&thing, "remove", false, "first remove what the resource manages, and wait for that")
 	return cmd
 }
 

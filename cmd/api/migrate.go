@@ -23,21 +23,21 @@ func newAPIMigrate(a *cli.App) *cobra.Command {
 	t := fleet.NewTakeover(a)
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "migrate", Short: "Bring a store to the form of this mgmt", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Migrate rewrites each record that an older version has written, as the daemon
-would read it. A step that fails leaves every record as it was. Records that
-only a newer version reads, and broken ones, are told and left alone.
+		Use: "migrate", Short: "Migrate a store to this version of mgmt", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Migrate rewrites the records of older versions in the current format. If a step fails,
+every record stays as it was. Records of newer versions and broken records are reported
+and kept.
 
-It then takes over the hosts and the deploys of an older mgmt, which believed what
-hosts say of themselves. Your deploy key signs the id of the store, and a record
-of each host with its roles and the key that its secrets are encrypted to. The
-roles are those of the host's rights in etcd; in a store without users they are
-what the host says. Migrate shows all of that and asks. In a store that has an id
-already, --yes does not answer for what hosts say. Deploys that your key, or
-one of --trust, has signed are signed again, for this store: their numbers stay,
-and the hosts that have them do nothing. Hosts of both versions may share the
-store before and after it. Records that another key of --trust has signed are
-signed again by yours: so an operator gets a new key before the old one goes.`,
+It then signs the hosts and deploys of an older mgmt, which trusted what hosts said of
+themselves. Your deploy key signs the id of the store, and a record of each host with its
+roles and its key for secrets. The roles come from the host's rights in etcd, or in a store
+without users from the host itself. Migrate shows all of this and asks. If the store has an
+id already, --yes does not confirm what hosts say.
+
+Deploys signed by your key or a key of --trust are signed again for this store; they keep
+their numbers, and hosts that have them do nothing. Records signed by another key of --trust
+are signed again by yours, so an operator can change keys before the old one expires. Hosts
+of both versions may share the store before and after.`,
 	}
 	f.verb(cmd, func(ctx context.Context, _ []string) error {
 		err := f.migrate(ctx, dry)

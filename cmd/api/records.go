@@ -24,13 +24,13 @@ func newAPIWatch(a *cli.App) *cobra.Command {
 	var since int64
 	var topics []string
 	cmd := &cobra.Command{
-		Use: "watch [TABLE]", Short: "Show the objects, and their changes as they come", Args: cobra.MaximumNArgs(1),
-		Long: `Watch shows the objects of a table, or of all, and then each change as it comes.
-With --since it shows only the changes after that revision. Where the
-store no longer knows so old a revision, it says relist and shows all objects.
+		Use: "watch [TABLE]", Short: "Show objects, and stream their changes", Args: cobra.MaximumNArgs(1),
+		Long: `Watch shows the objects of one table or all, and then each change as it happens. With
+--since, it shows only changes after that revision; if the store no longer has that
+revision, watch prints relist and shows all objects.
 
-Watch outlives the daemon: it waits until a daemon answers again, and then goes
-on with the first change that it has not shown.`,
+If the daemon stops, watch waits until one answers again, and continues with the first
+change that it has not shown.`,
 		Example: "  mgmt api watch file\n  mgmt api watch --since 4711 -o json",
 	}
 	f.verb(cmd, func(ctx context.Context, args []string) error {
@@ -48,7 +48,7 @@ on with the first change that it has not shown.`,
 		}
 		return f.watch(ctx, query)
 	})
-	cmd.Flags().Int64Var(&since, "since", 0, "only changes after this `revision`")
+	cmd.Flags().Int64Var(&since, "since", 0, "show only changes after this `revision`")
 	cmd.Flags().StringSliceVar(&topics, "topic", nil, "only objects of this `topic`; may be repeated")
 	return cmd
 }
@@ -117,12 +117,11 @@ func (p *printer) change(c api.Change) error {
 func newAPIDump(a *cli.App) *cobra.Command {
 	f := newFlags(a)
 	cmd := &cobra.Command{
-		Use: "dump", Short: "Write all objects, as apply takes them", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Dump writes all objects of all tables as they are at one revision of the store,
-with secrets as they are stored, which is encrypted. mgmt api apply makes the
-same objects of it, in another store too; their versions begin anew there. Dump
-tells records that this program cannot read, writes all others, and ends with 1
-then. Only those who may change objects may dump them.`,
+		Use: "dump", Short: "Print all objects in the format of apply", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Dump prints all objects of all tables at one revision of the store, with secrets
+encrypted as stored. mgmt api apply recreates the objects, also in another store, where
+their versions start again. If this program cannot read a record, dump reports it, prints
+the others, and exits with code 1. Only those who may change objects may dump them.`,
 		Example: "  mgmt api dump > objects.yaml\n  mgmt api apply -f objects.yaml",
 	}
 	f.daemon.Reach(cmd)
@@ -193,11 +192,11 @@ func (p *printer) dumped(line api.Dumped) error {
 func newAPICheck(a *cli.App) *cobra.Command {
 	f := newFlags(a)
 	cmd := &cobra.Command{
-		Use: "check", Short: "Read every record, and tell the faults", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Check reads every record of the store. It tells unreadable records (bad_record,
-migration_failed), records of a newer version (schema_too_new), and references
-that lead neither to an object nor to a resource of the graph (ref_not_found).
-It ends with 0 where all is right, and else with 1.`,
+		Use: "check", Short: "Check every record for errors", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Check reads every record of the store. It reports unreadable records (bad_record,
+migration_failed), records of a newer version (schema_too_new), and references to neither
+an object nor a resource of the graph (ref_not_found). The exit code is 0 if there are no
+errors, and 1 otherwise.`,
 	}
 	f.verb(cmd, func(ctx context.Context, _ []string) error {
 		var done []api.Checked

@@ -51,19 +51,21 @@ func newHostsAdmit(a *cli.App) *cobra.Command {
 	f := &admitFlags{app: a, store: sharedStore{app: a}, leader: newLeader(a)}
 	f.signer = f.leader.signer
 	cmd := &cobra.Command{
-		Use: "admit NAME...", Short: "Give new hosts the secrets that are encrypted to older ones", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Admit signs the key of the hosts NAME into their records, so that secrets are encrypted to them, and to
-no other key that anyone writes into the store. It shows each key that is new or another one, and asks: compare it with
-what mgmt says in its log on the host itself. --yes answers for a program that has compared them. mgmt hosts allow
-says before which roles a host has.
+		Use: "admit NAME...", Short: "Admit new hosts as readers of secrets", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Admit signs the keys of hosts into their records, so that secrets are encrypted to these
+keys and not to any other key in the store. It shows each new or changed key and asks:
+compare the key with the one in the log of mgmt on that host. --yes skips the question, for
+programs that have compared the keys. Before admit, start mgmt once on the new host, which
+publishes its key, and set its roles with mgmt hosts allow.
 
-It then encrypts secrets of a store in etcd again, so that the hosts NAME can read them, too: those of the
-objects of their topics, to all hosts that read the topic now, and those of the deploys in effect, to their lists of
-recipients and these hosts. Such a deploy is signed again, gets a new number, and goes to all hosts of its topic.
+Admit then re-encrypts secrets in a store in etcd, so that the hosts can read them: those
+of objects to all hosts that read the topic now, and those of deploys in effect to their
+recipients and the new hosts. Such a deploy is signed again with a new number, and goes to
+all hosts of its topic.
 
-A secret is decrypted by the identity of --identity: that of a person whom its list of recipients names, or of an
-older host of the topic, which is age.key in the state folder of that host. Secrets that this identity cannot read stay
-as they are, and admit names them. It may be repeated. Start mgmt on a new host once before: it then tells the store its key.`,
+--identity decrypts the secrets: the identity of a person among the recipients, or of an
+older host of the topic (age.key in its state folder). Secrets that it cannot decrypt stay
+as they are, and admit lists them. Admit may be repeated.`,
 		Example: `  mgmt hosts admit web3 --identity /var/lib/mgmt/age.key --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return f.store.closing(f.admit(cmd.Context(), args))
@@ -75,8 +77,8 @@ as they are, and admit names them. It may be repeated. Start mgmt on a new host 
 	_ = cmd.MarkFlagRequired("world")
 	cli.GuardFlag(a, cmd)
 	cli.Bind(cmd, "identity", (*cli.Place)(&f.identity))
-	cmd.Flags().BoolVar(&f.signer.dry, "dry-run", false, "say what would be encrypted again, and write nothing")
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "take the keys that the hosts have told, without a question")
+	cmd.Flags().BoolVar(&f.signer.dry, "dry-run", false, "show what would be re-encrypted, and write nothing")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "accept the keys that the hosts have published, without asking")
 	f.leader.flags(cmd)
 	return cmd
 }

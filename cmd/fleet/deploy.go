@@ -46,26 +46,25 @@ func NewDeploy(a *cli.App) *cobra.Command {
 	f.signer = f.leader.signer
 	cmd := &cobra.Command{
 		Use:   "deploy FILE... --to TOPIC",
-		Short: "Give a graph to all hosts of a topic",
-		Long: `Deploy checks a graph, signs it, and puts it into the store. The hosts of the topic take
-it over, batch by batch: the next batch goes when the last one has converged. Where
---max-failed hosts have failed, it stops, and the other hosts keep what they have.
+		Short: "Roll out a graph to the hosts of a topic",
+		Long: `Deploy checks a graph, signs it, and puts it into the store. The hosts of the topic apply
+it in batches; the next batch starts once the last one has converged. If --max-failed hosts
+fail, deploy stops, and the other hosts keep what they have.
 
-A topic is all, host:NAME, or group:ROLE; mgmt hosts allow says which roles a host has.
-A host takes deploys that a key of its setting trusted_keys has signed for its store.
-All that the graph includes goes with it. A program (docs/typescript.md) runs here and
-not on the hosts, which get the graph that it makes. A host that has not taken a deploy when it
-expires does not take it any more; the hosts that have it go on with it.
+A topic is all, host:NAME, or group:ROLE; mgmt hosts allow sets the roles of a host. A host
+accepts deploys that a key in its setting trusted_keys has signed for its store. Included
+files are part of the deploy. A program (docs/typescript.md) runs here; the hosts get the
+graph that it generates. After a deploy expires, no further host takes it; those that have
+it keep it.
 
-When deploy is interrupted, no further batch goes. The same command goes on with it, also on
-another machine. While one deploy to a topic is under way, another one is refused;
---take-over replaces it.
+If deploy is interrupted, no further batch starts. The same command continues it, on any
+machine. A second deploy to the topic is refused meanwhile, unless --take-over replaces the
+first.
 
-A host that is not there when the others have converged takes the deploy when it is
-back. With --missing fail, which is the default, deploy names these hosts, and those that
-have taken too long, and ends with 4; with wait it waits for them before that,
---patience at most; with ok it names them, and ends with 0. mgmt hosts remove takes off
-a host that does not come back.`,
+A host that is away while the others converge takes the deploy when it returns. With
+--missing fail, the default, deploy lists such hosts, and those that took too long, and
+exits with code 4; with wait, it first waits for them, at most --patience; with ok, it
+lists them and exits with 0. To drop a host for good, use mgmt hosts remove.`,
 		Example: `  mgmt deploy keygen
   mgmt deploy site.yaml --to all --dry-run
   mgmt deploy web.yaml --to group:web --batch 10% --max-failed 2
@@ -78,14 +77,14 @@ a host that does not come back.`,
 	cli.TypesFlag(a, cmd)
 	cli.GuardFlag(a, cmd) // a writer of root's graph gets root's key, and with it all hosts
 	fl := cmd.Flags()
-	fl.StringVar(&f.topic, "to", "", "the `topic` whose hosts take it")
-	fl.BoolVar(&f.signer.dry, "dry-run", false, "check all, say which hosts would take it, and write nothing")
-	fl.StringVar(&f.batch, "batch", "", "how many hosts take it at once: a `number`, or a share as 10% (default all)")
+	fl.StringVar(&f.topic, "to", "", "`topic` to deploy to")
+	fl.BoolVar(&f.signer.dry, "dry-run", false, "check everything, show which hosts would take the deploy, and write nothing")
+	fl.StringVar(&f.batch, "batch", "", "hosts per batch: a `number`, or a share such as 10% (default all)")
 	fl.IntVar(&f.failed, "max-failed", 1, "stop where so many hosts have failed")
-	fl.Int64Var(&f.backTo, "back-to", 0, "deploy the files of this earlier `number` again, under a new one")
+	fl.Int64Var(&f.backTo, "back-to", 0, "deploy the files of this earlier `number` again, under a new number")
 	cli.Choose(cmd, &f.leader.missing, "missing", "", "hosts that have not taken it at the end: name them, wait for them, or fail", "fail", "wait", "ok")
 	fl.Var(&f.leaving, "leaving", "what becomes of the work of its resources when they leave with a later deploy, where they do not say it (default keep)")
-	fl.BoolVar(&f.takeover, "take-over", false, "also where another deploy to the topic is under way, which it replaces")
+	fl.BoolVar(&f.takeover, "take-over", false, "replace another deploy to the topic that is under way")
 	fl.StringVar(&f.expires, "expires", "30d", "how long hosts may take it for the first time, as 12h or 30d; never for always")
 	f.leader.flags(cmd)
 	cmd.AddCommand(newKeygen(a))

@@ -55,13 +55,13 @@ func NewDeploys(a *cli.App) *cobra.Command {
 	var keep int
 	cmd := &cobra.Command{
 		Use:   "deploys",
-		Short: "List the deploys, and the deploy that each host has",
-		Long: `Deploys lists the deploys in the store, the oldest first, and then the hosts with the deploy
-that each of them has in effect, and why it has refused one. The state is that of the
-newest deploy of a topic: running, stopped or done.
+		Short: "List deploys, and the deploy of each host",
+		Long: `Deploys lists the deploys in the store, oldest first, then each host with the deploy that
+is in effect there, and why the host refused one. The newest deploy of a topic has a state:
+running, stopped or done.
 
-With --prune it deletes the old deploys and their files first, and keeps so many of each topic. A deploy stays that
-a host has in effect, or that the newest one may go back to.`,
+With --prune, it first deletes old deploys and their files, and keeps that many of each
+topic. It never deletes a deploy in effect on a host, or one that the newest may go back to.`,
 		Example: "  mgmt deploys\n  mgmt deploys --to group:web -o json\n  mgmt deploys --prune 20",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -76,7 +76,7 @@ a host has in effect, or that the newest one may go back to.`,
 	}
 	f.store.daemon.Flags(cmd, deploysJSON{})
 	f.store.direct.Flags(cmd)
-	cmd.Flags().StringVar(&f.topic, "to", "", "only those of this `topic`")
+	cmd.Flags().StringVar(&f.topic, "to", "", "show only deploys to this `topic`")
 	cmd.Flags().IntVar(&keep, "prune", 0, "delete old deploys, and keep this `number` of each topic")
 	return cmd
 }

@@ -34,18 +34,21 @@ func NewHosts(a *cli.App) *cobra.Command {
 	f := &hostsFlags{}
 	cmd := &cobra.Command{
 		Use:   "hosts [NAME...]",
-		Short: "Show the hosts that share a store, with the state of each",
-		Long: `Hosts shows the hosts that share the store of the running daemon, or the store that --world names: those that are
-there, and those that mgmt hosts allow has given a record and that are not. A host that dies is gone at the end of its
-lease, and stays in the list until mgmt hosts remove takes it off. With names it shows these hosts alone. It ends with 4
-if one of the hosts is gone, and with 1 if a named one is neither there nor has a record. JSON and YAML have the facts
-of each host, too.
-With --server, it asks the daemon of another machine, which answers from the tables hosts, admitted and seen: see
-mgmt api list hosts.
+		Short: "Show the hosts that share a store, and their states",
+		Long: `Hosts shows the hosts that share the store of the running daemon, or of --world: those that
+are present, and absent ones that have a record from mgmt hosts allow. A host that dies is
+gone once its lease ends, and stays listed until mgmt hosts remove. With names, only these
+hosts are shown. JSON and YAML include the facts of each host.
 
-The state is converged where all resources are right, failing where some have failed or are blocked, and working
-where a graph has not come to rest yet. A host that is gone has the time since it last said that it is there, by its own
-clock, which it does every minute and when its daemon stops.`,
+With --server, hosts asks the daemon of another machine, which answers from the tables
+hosts, admitted and seen: see mgmt api list hosts.
+
+A host is converged if all resources are as declared, failing if some failed or are
+blocked, and working until its graph has settled. For a gone host, SINCE is when it last
+reported, by its own clock; hosts report every minute and when their daemon stops.
+
+The exit code is 4 if a host is gone, and 1 if a named host is neither present nor has a
+record.`,
 		Example: `  mgmt hosts
   mgmt hosts web1 -o yaml
   mgmt hosts --world etcd://192.0.2.1:2379 --cert me.pem --key me.key --ca ca.pem -o json

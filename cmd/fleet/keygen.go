@@ -19,12 +19,12 @@ import (
 func newKeygen(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "keygen [FILE]",
-		Short: "Make the key that signs deploys",
-		Long: `Keygen makes a key pair. FILE has the private key, which no other user can read, and
-FILE.pub the public one. Hosts whose setting trusted_keys names a copy of FILE.pub take
-the deploys that the key has signed. Without FILE it is deploy.key in the folder mgmt of
-your configuration. A file that is there is never replaced. Where FILE is there and FILE.pub
-is not, keygen writes FILE.pub.`,
+		Short: "Generate the key that signs deploys",
+		Long: `Keygen generates a key pair: the private key in FILE, readable only by you, and the public
+key in FILE.pub. FILE defaults to deploy.key in the folder mgmt of your configuration. Hosts
+accept deploys signed by the key if their setting trusted_keys names a copy of FILE.pub.
+
+Keygen never overwrites a file. If only FILE.pub is missing, it writes FILE.pub.`,
 		Example: "  mgmt deploy keygen\n  mgmt deploy keygen /root/deploy.key",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {

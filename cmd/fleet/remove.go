@@ -40,24 +40,25 @@ type removeFlags struct {
 func newHostsRemove(a *cli.App) *cobra.Command {
 	f := &removeFlags{app: a, store: sharedStore{app: a}, signing: remote.Signing{App: a}}
 	cmd := &cobra.Command{
-		Use: "remove NAME...", Short: "Take hosts that have left out of a store, and revoke their certificates", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Remove puts the hosts NAME, with the serials of their certificates, on the list of the store that your deploy key
-signs and all daemons check: the hosts belong to no topic any more, later secrets are not encrypted to them, and no
-daemon with api_listen answers their certificates. The list counts for ever: mgmt hosts allow brings a host back, with
-a new certificate. A host tells the store its certificate, and --ca proves it; name others of its certificates by
---certificate.
+		Use: "remove NAME...", Short: "Remove hosts from a store, and revoke their certificates", Args: cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Remove adds hosts and the serials of their certificates to the store's revocation list, which
+your deploy key signs and all daemons check. Removed hosts belong to no topic, new secrets
+are not encrypted to them, and no daemon with api_listen accepts their certificates. The
+list is permanent: mgmt hosts allow brings a host back only with a new certificate. A host
+publishes its certificate in the store, and --ca verifies it; name further certificates of
+the host with --certificate.
 
-With --world it then takes away the users NAME of that store in etcd with their rights, and the records of these hosts:
-the key for secrets, the exports, the statuses of objects, and the reports of deploys. etcd knows a host by its user, and reads no
-list. No removal of an object waits for the host then. It knows the earlier secrets still, so change those. Ask with
-the certificate of root.`,
+With --world, remove also deletes the hosts' users and rights in that store in etcd, which
+does not read the list, and their records: keys for secrets, exports, statuses of objects,
+and reports of deploys. Removals of objects then no longer wait for these hosts. Use the
+certificate of root. Removed hosts still know old secrets, so change those.`,
 		Example: `  mgmt hosts remove web1.example.org --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.store.closing(f.run(cmd.Context(), args)) },
 	}
 	f.store.flags(cmd)
 	cli.Exclude(cmd, "world", "socket")
 	f.signing.Flags(cmd, "a")
-	cmd.Flags().StringArrayVar(&f.certificates, "certificate", nil, "a `file` with a certificate of one of the hosts, which is revoked, too; repeatable")
+	cmd.Flags().StringArrayVar(&f.certificates, "certificate", nil, "also revoke the certificate of a host in this `file`; may be repeated")
 	_ = cmd.MarkFlagFilename("certificate")
 	return cmd
 }

@@ -70,18 +70,20 @@ type allowFlags struct {
 func newHostsAllow(a *cli.App) *cobra.Command {
 	f := &allowFlags{app: a, store: sharedStore{app: a}, signing: remote.Signing{App: a}}
 	cmd := &cobra.Command{
-		Use: "allow NAME", Short: "Say which roles a host has, and give it its rights in a store in etcd", Args: cli.Exactly("name"), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: `Allow signs the record of the host NAME with your deploy key: its roles, and the id of the store. This record alone
-says to which topics a host belongs: a deploy to group:ROLE waits for the hosts with that role, and mgmt hosts admit
-has secrets of that topic encrypted to them. The first record makes the id of the store. A host notes it when it first
-meets the store, and takes deploys of no other.
+		Use: "allow NAME", Short: "Set the roles of a host, and its rights in a store in etcd", Args: cli.Exactly("name"), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: `Allow signs the record of host NAME with your deploy key: its roles, and the id of the
+store. Only this record decides to which topics the host belongs: a deploy to group:ROLE
+waits for the hosts with that role, and mgmt hosts admit encrypts secrets of the topic to
+them. The first record creates the id of the store. A host remembers the id of its first
+store, and accepts deploys of no other.
 
-With --world, it also makes the user NAME of that store in etcd, and gives it the rights of the host of that name: to
-read the keys for this host, and to write its own status, its own exports, and the shared values of its topics. NAME is
-the common name of the host's certificate. Ask with the certificate of root. Without --world the record goes to the
-store of the running daemon.
+With --world, allow also creates user NAME in that store in etcd, with the rights to read
+the keys for this host, and to write its status, its exports and the shared values of its
+topics. NAME is the common name of the host's certificate. Use the certificate of root.
+Without --world, the record goes to the store of the running daemon.
 
-A repeated call takes earlier roles and rights away. It brings a removed host back, with a new certificate.`,
+A repeated call replaces earlier roles and rights. It brings back a removed host that has
+a new certificate.`,
 		Example: `  mgmt hosts allow web1.example.org --role web --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return f.store.closing(f.run(cmd.Context(), args[0])) },
 	}
@@ -89,10 +91,10 @@ A repeated call takes earlier roles and rights away. It brings a removed host ba
 	cli.Exclude(cmd, "world", "socket")
 	f.signing.Flags(cmd, "a")
 	fl := cmd.Flags()
-	fl.StringVar(&f.password, "new-password-file", "", "of --world: the `file` with the password of the host, for a host without a certificate")
+	fl.StringVar(&f.password, "new-password-file", "", "with --world: `file` with the password of a host without a certificate")
 	_ = cmd.MarkFlagFilename("new-password-file")
-	fl.StringSliceVar(&f.roles, "role", nil, "a `role` of the host, whose topic it reads; may be repeated")
-	fl.StringSliceVar(&f.exportTo, "export-to", nil, "of --world: a `host`, or a group as group:ROLE, that it may export to; may be repeated")
+	fl.StringSliceVar(&f.roles, "role", nil, "`role` of the host, whose topic it reads; may be repeated")
+	fl.StringSliceVar(&f.exportTo, "export-to", nil, "with --world: `host` or group:ROLE that the host may export to; may be repeated")
 	return cmd
 }
 
@@ -158,10 +160,10 @@ func (f *allowFlags) rights(ctx context.Context, name, password string) error {
 func newHostsProtect(a *cli.App) *cobra.Command {
 	f := &rightsFlags{}
 	cmd := &cobra.Command{
-		Use: "protect", Short: "Have a store in etcd serve only its users", Args: cobra.NoArgs,
-		Long: `Protect makes the user root of the store with a password, and from then on the store serves only its users. An operator
-calls it once for a cluster, when all hosts have their rights. After that the store knows root by the password, or by
-a certificate with the common name root.`,
+		Use: "protect", Short: "Restrict a store in etcd to its users", Args: cobra.NoArgs,
+		Long: `Protect creates user root of the store with a password; from then on the store serves only
+its users. Call it once per cluster, when all hosts have their rights. Root then logs in
+with the password, or with a certificate with the common name root.`,
 		Example: `  mgmt hosts protect --new-password-file root.password --world etcd://192.0.2.1:2379 --cert root.pem --key root.key --ca ca.pem`,
 	}
 	f.verb(a, cmd, "the `file` with the password of root", func(ctx context.Context, w *etcd.World, _ []string) error {

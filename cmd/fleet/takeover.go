@@ -37,8 +37,8 @@ func NewTakeover(a *cli.App) *Takeover {
 // Flags adds the flags of the key, and what the operator answers.
 func (t *Takeover) Flags(cmd *cobra.Command) {
 	t.signing.SignFlag(cmd)
-	cmd.Flags().BoolVar(&t.yes, "yes", false, "take over what is shown, without a question")
-	cmd.Flags().StringVar(&t.id, "store-id", "", "the `id` of the store, where it was made anew and its hosts know one")
+	cmd.Flags().BoolVar(&t.yes, "yes", false, "take over what is shown, without asking")
+	cmd.Flags().StringVar(&t.id, "store-id", "", "`id` of the store, if the store was recreated and its hosts know one")
 }
 
 // planned is what a takeover would sign.
