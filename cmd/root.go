@@ -51,46 +51,47 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 type verbEntry struct {
 	name string // as the command's Use begins; a test compares them
 	// make declares the verb and its flags. All work is in the function that runs it.
-	make  func(*cli.App) *cobra.Command
-	whole bool // the command reads the other ones
+	make    func(*cli.App) *cobra.Command
+	machine bool // it works on a machine, or asks the daemon on one: it needs Linux
+	whole   bool // the command reads the other ones
 }
 
 // verbs are the commands, in the order in which help lists them: by their use, and not by the alphabet.
 // It is not altered at run time.
 var verbs = []verbEntry{
-	{name: "run", make: run.New},
+	{name: "run", make: run.New, machine: true},
 	{name: "validate", make: plan.NewValidate},
-	{name: "plan", make: plan.NewPlan},
+	{name: "plan", make: plan.NewPlan, machine: true},
 	{name: "test", make: plan.NewTest},
 	{name: "graph", make: plan.NewGraph},
 	{name: "doc", make: author.NewDoc},
 	{name: "schema", make: author.NewSchema},
 	{name: "idl", make: author.NewIDL},
 	{name: "ts", make: author.NewTS},
-	{name: "resource", make: machine.NewResource},
-	{name: "import", make: machine.NewImport},
+	{name: "resource", make: machine.NewResource, machine: true},
+	{name: "import", make: machine.NewImport, machine: true},
 	{name: "interface", make: machine.NewInterface},
-	{name: "call", make: machine.NewCall},
-	{name: "facts", make: machine.NewFacts},
+	{name: "call", make: machine.NewCall, machine: true},
+	{name: "facts", make: machine.NewFacts, machine: true},
 	{name: "eval", make: plan.NewEval},
 	{name: "render", make: plan.NewRender},
 	{name: "data", make: plan.NewData},
 	{name: "module", make: author.NewModule},
 	{name: "secret", make: secret.New},
-	{name: "plugin", make: author.NewPlugin},
-	{name: "status", make: ask.NewStatus},
-	{name: "why", make: ask.NewWhy},
-	{name: "events", make: ask.NewEvents},
-	{name: "log", make: ask.NewLog},
-	{name: "pause", make: ask.NewPause},
-	{name: "resume", make: ask.NewResume},
-	{name: "retry", make: ask.NewRetry},
-	{name: "apply", make: ask.NewApply},
-	{name: "reload", make: ask.NewReload},
-	{name: "api", make: api.New},
-	{name: "hosts", make: fleet.NewHosts},
-	{name: "deploy", make: fleet.NewDeploy},
-	{name: "deploys", make: fleet.NewDeploys},
+	{name: "plugin", make: author.NewPlugin, machine: true},
+	{name: "status", make: ask.NewStatus, machine: true},
+	{name: "why", make: ask.NewWhy, machine: true},
+	{name: "events", make: ask.NewEvents, machine: true},
+	{name: "log", make: ask.NewLog, machine: true},
+	{name: "pause", make: ask.NewPause, machine: true},
+	{name: "resume", make: ask.NewResume, machine: true},
+	{name: "retry", make: ask.NewRetry, machine: true},
+	{name: "apply", make: ask.NewApply, machine: true},
+	{name: "reload", make: ask.NewReload, machine: true},
+	{name: "api", make: api.New, machine: true},
+	{name: "hosts", make: fleet.NewHosts, machine: true},
+	{name: "deploy", make: fleet.NewDeploy, machine: true},
+	{name: "deploys", make: fleet.NewDeploys, machine: true},
 	{name: "init", make: author.NewInit},
 	{name: "fmt", make: author.NewFmt},
 	{name: "lsp", make: author.NewLSP},
@@ -139,11 +140,14 @@ repairs it the moment it drifts.`,
 	root.SetErr(a.Err)
 	root.SetFlagErrorFunc(cli.FlagError)
 	for _, v := range verbsFor(args) {
-		root.AddCommand(v.make(a))
+		cmd := v.make(a)
+		if v.machine {
+			cli.NeedsLinux(cmd)
+		}
+		root.AddCommand(cmd)
 	}
 	// The order matters: a later step wraps the functions of the steps before it. So the
 	// configuration is read before all else of a verb.
-	cli.NeedsLinux(root)
 	a.ConfigFlag(root)
 	a.ConfigureAll(root)
 	cli.SayArgs(root)

@@ -3,5 +3,5 @@
 // A setting is declared once, in the table Settings, and Bind makes a flag of it. So its name, type, default and help are the same for each verb, in the
 // environment and in the configuration file. The App is configured before a verb runs: a verb reads a setting only from what Bind has filled.
 //
-// It imports no verb, and knows none but by the name that needs Linux.
+// It imports no verb, and knows none.
 package cli

@@ -3,30 +3,17 @@ package cli
 import (
 	"fmt"
 	"runtime"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// machineVerbs are the verbs that work on a machine, or ask the daemon on one: they need Linux. All others need no
-// machine, and work everywhere.
-// A test compares them with the verbs that there are. A verb that reads files alone is not one of
-// them.
-var machineVerbs = []string{
-	"api", "apply", "call", "deploy", "deploys", "events", "facts", "hosts", "import", "log", "pause", "plan", "plugin", "reload", "resource", "resume", "retry", "run", "status", "why",
-}
-
-// NeedsLinux has the verbs that need Linux say so, where the program was built for another system.
-func NeedsLinux(root *cobra.Command) {
-	if !unix.Portable {
-		return
-	}
-	for _, cmd := range root.Commands() {
-		if slices.Contains(machineVerbs, cmd.Name()) {
-			refuseHere(cmd)
-		}
+// NeedsLinux has a verb that works on a machine, or asks the daemon on one, say that it needs Linux, where the program was built
+// for another system.
+func NeedsLinux(cmd *cobra.Command) {
+	if unix.Portable {
+		refuseHere(cmd)
 	}
 }
 
