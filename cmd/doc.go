@@ -37,7 +37,7 @@
 //   - A verb that listens to no signal is ended by the default action of the signal. The shell
 //     then shows 128 and the number of the signal.
 //   - JSON has the same keys in the log, in a verb and in the API of the daemon.
-//   - Text that comes from a resource, a file or another process passes through visible before
+//   - Text that comes from a resource, a file or another process passes through render.Visible before
 //     a terminal sees it, since it may hold control characters.
 //   - A verb that acts refuses files that other users can write, when it runs as root.
 //   - A verb that only asks changes nothing, not even the state folder.

@@ -106,8 +106,7 @@ func (p *printer) listJSON(objects iter.Seq2[api.Object, error]) error {
 		before = ",\n"
 	}
 	if before == "[" {
-		before = "[" + "]"
-		// An empty list is a whole document, too.
+		before = "[]" // an empty list is a whole document, too
 	} else {
 		before = "]"
 	}

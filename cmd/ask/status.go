@@ -301,7 +301,7 @@ func redrawn(text string, a *cli.App) string {
 	return b.String()
 }
 
-// It erases from the cursor to the end of the line, which an earlier text may have filled.
+// eraseRest erases to the end of the line, which an earlier text may have filled.
 const eraseRest = "\x1b[K"
 
 // maxShown is how many resources are named unless all are asked for.

@@ -22,7 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// runFlags are the flags of run. cobra has read them, and configure the environment and the file, before run is called.
+// runFlags are the flags of run. When run is called, cobra has filled them, and App.Configure has added the environment and the file.
 type runFlags struct {
 	input   inputs.Flags
 	steps   inputs.Transforms

@@ -31,7 +31,7 @@ func (l *loading) documents(setting, folder, form string, ours func(*schema.Node
 	return nodes, ds
 }
 
-// read is documents, and takes note of the findings.
+// read calls documents and keeps the findings.
 func (l *loading) read(setting, folder, form string, ours func(*schema.Node) bool) []*schema.Node {
 	nodes, ds := l.documents(setting, folder, form, ours)
 	l.found.Add(ds...)

@@ -42,7 +42,7 @@ type core struct {
 	calls    calls                // the Inits and Cleanups that run
 	saysBusy func() (done func()) // sayBusy, made once for all resources
 
-	attended     atomic.Pointer[vertex] // to the method of which a Swap, or the end of Run, has come: Abandon names it
+	attended     atomic.Pointer[vertex] // whose method a Swap, or the end of Run, waits for; Abandon names it
 	moved        sync.Map               // of a plan: vertices, something of which may have been copied as they looked; see Looker
 	departing    atomic.Int64           // vertices that are leaving
 	busy         atomic.Int64           // what Init.Busy was called for

@@ -62,7 +62,7 @@
 //     SetRefresh and SetRecv are called by the loop before each run.
 //   - A suspended vertex belongs to the Swap that exchanges it: nothing of it starts, and the loop
 //     leaves what Init and Cleanup write alone.
-//   - The loop reads the fields that a run writes to a vertex (intent, job, sent, out) only after
+//   - The loop reads the fields that a run writes to a vertex (running, values) only after
 //     its end; a successor gets it when the one before has left.
 //   - A vertex's Watch is started again only after the one before and a running CheckApply have
 //     ended.

@@ -71,7 +71,7 @@ func (l *loop) writtenBy(ts []Trigger) {
 	}
 }
 
-// giveAsked takes that back: the run did none of its work. Later triggers come after these.
+// giveAsked undoes takeAsked for a run that did none of its work. Later triggers come after these.
 func (l *loop) giveAsked(v *vertex) {
 	later := v.asked
 	v.asked = &asked{list: slices.Clone(v.run.job.triggers), since: v.run.job.since}

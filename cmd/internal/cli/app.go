@@ -27,8 +27,7 @@ type App struct {
 	Early <-chan os.Signal // a SIGHUP that came before the daemon listened; nil for none
 
 	Config string // the configuration file, where the flag names one
-	// Flags and settled are set by configure, before the verb runs. A reload reads all sources
-	// again, and takes the flags from here.
+	// Configure sets Flags and Settled before the verb runs. A reload reads all sources again, and takes Flags from here.
 	Flags   config.Resolved // the settings that the flags of the verb give
 	Settled config.Resolved // those that any source gives
 

@@ -71,10 +71,9 @@ func BindAs(cmd *cobra.Command, key, name string, target any) {
 // oldFlag is a flag under the name that it had before. It sets the flag of today, and says so.
 // A later version can drop it: scripts had a warning meanwhile.
 type oldFlag struct {
-	cmd *cobra.Command
-	// name is without the dashes, and now is the flag that bind has added.
-	name string
-	now  *pflag.Flag
+	cmd  *cobra.Command
+	name string      // without the dashes
+	now  *pflag.Flag // the one that Bind has added
 }
 
 // String and Type are those of the flag of today.

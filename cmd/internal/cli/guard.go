@@ -48,7 +48,7 @@ func (a *App) Asking() *gapi.Asker {
 	return a.asker
 }
 
-// Programs opens programs that a verb runs because a graph has them next to it. It is the guard of source for every verb.
+// Programs opens programs that a verb runs because a graph has them next to it. It applies the guard of Source to every verb.
 // A verb that only reads and prints takes a graph of another user, but must not run her program with the rights of root. Such a
 // verb has no flag for that, so the setting counts from wherever it is.
 func (a *App) Programs() gapi.Source {

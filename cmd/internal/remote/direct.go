@@ -31,12 +31,10 @@ type Direct struct {
 	Place  string
 	Models string   // the folder of the models, as the daemons have it
 	Trust  []string // files with public keys that may have signed the records of the hosts
-	// HOST:PORT of api_listen there. It excludes place.
-	Server string // another daemon, in the place of a store
+	Server string   // another daemon in the place of a store: HOST:PORT of its api_listen. It excludes Place
 	Access store.Access
-	// open makes it, and close closes it. The verb calls both on one goroutine.
-	world *etcd.World // nil before the first use
-	// The warnings of the store go through it until close, since a lost connection is told by a goroutine of the client.
+	world  *etcd.World // nil before Open, which the verb calls on the goroutine that calls Close
+	// A goroutine of the client tells of a lost connection, so the warnings of the store go through it until Close.
 	screen *show.Screen // nil before the first use
 	log    *slog.Logger
 	// unlisted says that the user was told that the list of removed hosts can't be read. The requests of a verb come one after another.

@@ -5,7 +5,7 @@ import (
 )
 
 // Product is what the program is called if nothing else is known.
-// It is also the word in all texts of the source, which rename replaces.
+// It is also the word in all texts of the source, which cli.Rename replaces.
 const Product = "mgmt"
 
 // Called returns a text that calls the program by its name.

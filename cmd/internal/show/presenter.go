@@ -24,7 +24,7 @@ import (
 
 // Presenter shows a run on standard error: as lines for people, as JSON, or on a terminal
 // as news above a live area with what runs. Secrets are gone from whatever it is told.
-// One run has one presenter. Its owner calls close, which may come twice. The methods for
+// One run has one Presenter. Its owner must call Close; more than once is fine. The methods for
 // the observer run one at a time, so troubled needs no lock.
 type Presenter struct {
 	Logger *slog.Logger
@@ -266,7 +266,7 @@ const (
 	longEnough = time.Second
 )
 
-// Follow keeps the live area up to date until close.
+// Follow keeps the live area up to date until Close.
 // It is called once, before the engine runs, which is handed to Runs then. Where the output is no terminal, or is to have no escapes, and with --quiet, it
 // does nothing.
 func (p *Presenter) Follow(ctx context.Context) {

@@ -16,7 +16,7 @@ import (
 // rewritten in place. It is safe for concurrent use, and no caller waits for the
 // terminal. A goroutine writes to it, from start to close, and surplus lines are
 // dropped and counted.
-// The owner calls close once. After it, print and show are allowed and have no effect.
+// The owner calls Close once. After it, Print and Show are allowed and have no effect.
 type Screen struct {
 	w    io.Writer
 	size func() (columns, rows int) // of the terminal; nil when it is none
