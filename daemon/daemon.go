@@ -232,7 +232,8 @@ func (d *Daemon) configure() {
 	d.Options = o
 }
 
-// standard returns the parts of the Config.
+// standard returns the parts of the Config. Their order counts: the socket serves the figures of metrics, and those that go beside the graph
+// wrap each other, so files, the last, watches what all before it read.
 func (d *Daemon) standard() []Part {
 	d.metrics = &metricsPart{Metrics: d.Config.Metrics}
 	d.systemd = &systemdPart{}
