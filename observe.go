@@ -58,7 +58,7 @@ type EventKind uint8
 const (
 	EventSwapped   EventKind = iota + 1 // another graph is in effect
 	EventLoaded                         // a graph or a part is in effect, told after EventSwapped
-	EventRefused                        // a graph could not be used, and the last good one goes on
+	EventRefused                        // a graph could not be used, and the last good one stays in effect
 	EventWarned                         // a graph is used, and there are warnings
 	EventRan                            // a CheckApply has ended, or a vertex has failed without one
 	EventConverged                      // the graph has come to rest
@@ -149,7 +149,7 @@ type Observer struct {
 	// ones that were never initialised. So only what never changes may be asked of
 	// them: kind, name, metaparameters. How things stand is in Engine.Snapshot.
 	Loaded func(graph func() *engine.Graph)
-	// Refused: a graph could not be used, and the last good one goes on.
+	// Refused: a graph could not be used, and the last good one stays in effect.
 	// schema.Diagnostics where the input is bad.
 	Refused func(error)
 	// Warned: a graph is used, but there is something to say of it.

@@ -145,7 +145,7 @@ func heldText(held *reactor.RemovalsError) string {
 	return fmt.Sprintf("graph held (it removes %d of %d resources; mgmt resume accepts that)", len(held.Removed), held.Of)
 }
 
-// refuse says that a graph could not be used and the last good one goes on. It ends
+// refuse says that a graph could not be used and the last good one stays in effect. It ends
 // a reload too: there is no other way to say in this protocol that one has failed.
 func (s *Notifier) refuse(err error) {
 	s.mu.Lock()
@@ -240,7 +240,7 @@ func (s *Notifier) line(counts string) string {
 	case counts == "", !s.good:
 		return s.refused
 	default:
-		return s.refused + ", the last good one goes on: " + counts
+		return s.refused + ", the last good one stays in effect: " + counts
 	}
 }
 

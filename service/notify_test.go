@@ -68,8 +68,8 @@ func TestServiceTells(t *testing.T) {
 	o.Refused(schema.Diagnostics{{Message: "secret\nREADY=1"}})
 	s.stands(tally(1, 1))
 	expect(t, m,
-		"STATUS=graph refused (1 error), the last good one goes on: converged: 2 ok",
-		"STATUS=graph refused (1 error), the last good one goes on: at rest: 1 ok, 1 failed")
+		"STATUS=graph refused (1 error), the last good one stays in effect: converged: 2 ok",
+		"STATUS=graph refused (1 error), the last good one stays in effect: at rest: 1 ok, 1 failed")
 	s.stopping()
 	s.stopping()
 	o.Loaded(nil)
@@ -100,7 +100,7 @@ func TestFindingM1HeldBeside(t *testing.T) {
 	o.Loaded(nil)
 	o.Swapped(reactor.Swap{})
 	o.Loaded(nil)
-	expect(t, m, "STATUS=graph held (it removes 5 of 6 resources; mgmt resume accepts that), the last good one goes on: graph in effect\nREADY=1", "STATUS=graph in effect")
+	expect(t, m, "STATUS=graph held (it removes 5 of 6 resources; mgmt resume accepts that), the last good one stays in effect: graph in effect\nREADY=1", "STATUS=graph in effect")
 }
 
 // TestServiceReloads: a reload ends whether its graph is taken or refused, and begins
