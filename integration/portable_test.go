@@ -156,10 +156,14 @@ func TestFindingD11NeedsLinux(t *testing.T) {
 	for _, args := range [][]string{
 		{"run", "graph.yaml", "--converged-exit"}, {"plan", "graph.yaml"}, {"apply", "graph.yaml"}, {"reload"}, {"status"}, {"why", "file[x]"}, {"events"}, {"log"},
 		{"pause"}, {"resume"}, {"retry"}, {"facts"}, {"import", "pkg"}, {"resource", "pkg", "nginx"}, {"call", "pkg.list_installed"}, {"graph", "--live"},
+		{"hosts"}, {"deploy", "graph.yaml"}, {"deploys"}, {"api", "kinds"}, {"plugin", "status"},
 	} {
 		verb := args[0]
-		if verb == "graph" {
+		switch verb {
+		case "graph":
 			verb = "graph --live"
+		case "api", "plugin":
+			verb = args[1]
 		}
 		want := "mgmt: " + verb + " needs Linux, and this program was built for another system: check a graph here with validate --facts FILE, and run it on a machine with Linux\n"
 		if a := b.ask(b.portable, "", args...); a != (answer{"", want, 1}) {
