@@ -24,17 +24,14 @@ type want struct {
 }
 
 // file makes one plain file right. Where something else takes its place meanwhile, that is looked
-// at too, once, and reported: its text is lost otherwise. Earlier reports stand.
-// One second look is enough in practice. A thing that changes twice during one run is an error,
-// and the engine's retry takes it up.
+// at too, and reported: its text is lost otherwise. Earlier reports stand.
 func (c *run) file(n node, w want) error {
-	err := c.lookedAt(n, w)
-	if !c.apply || !errors.Is(err, atomicfile.ErrChanged) {
-		return err
-	}
 	defer func(quiet bool) { c.quiet = quiet }(c.quiet)
-	c.quiet, n.seen = false, nil
-	return c.lookedAt(n, w)
+	return atomicfile.Retry(func() error {
+		err := c.lookedAt(n, w)
+		c.quiet, n.seen = false, nil
+		return err
+	})
 }
 
 // lookedAt makes a plain file right as it is when it is looked at.
@@ -238,7 +235,7 @@ func (c *run) oldFile(n node, w want, st atomicfile.Stat) error {
 // one, a link or a device now means that another process has exchanged it.
 func (c *run) unreadable(n node, err error) error {
 	if files.IsMissing(err) || errors.Is(err, unix.ELOOP) || errors.Is(err, atomicfile.ErrNotRegular) {
-		return fmt.Errorf("%s changed while it was looked at: %w", n, err)
+		return fmt.Errorf("%s: %w", n, atomicfile.ErrChanged)
 	}
 	return err
 }

@@ -50,6 +50,19 @@ func (n *New) reach(step string) {
 // one where there was none, or none. Nothing was altered; it is to be looked at again.
 var ErrChanged = errors.New("it was replaced by something else meanwhile")
 
+// tries is how often a file is looked at: one that changes each time is never at rest.
+const tries = 5
+
+// Retry calls do again while it returns ErrChanged, five times at most.
+func Retry(do func() error) error {
+	for n := 1; ; n++ {
+		err := do()
+		if !errors.Is(err, ErrChanged) || n == tries {
+			return err
+		}
+	}
+}
+
 // Result is what Write has done.
 type Result struct {
 	Stat    Stat // of the file, after all

@@ -139,7 +139,7 @@ func (t File) Open(st *atomicfile.Stat) bool { return t.part().Open(st) }
 // another program changes it meanwhile, change is called again with the new text. Nothing is
 // written where the text stays the same.
 func (t File) Edit(change func(old string) (string, error)) error {
-	return textpart.Retry(func() error { return t.editOnce(change) })
+	return atomicfile.Retry(func() error { return t.editOnce(change) })
 }
 
 // editOnce holds the folder from the look at the file until it is replaced.

@@ -4,7 +4,7 @@
 //
 //   - A reader sees the old text or the new one, and never a part of one.
 //   - A change of another program is not lost: the edit that meets one fails with
-//     atomicfile.ErrChanged, and Retry begins again with the text of that program.
+//     atomicfile.ErrChanged, and atomicfile.Retry begins again with the text of that program.
 //   - Where the text stays the same, no byte is written.
 //   - Owner, mode and label of a file stay, unless Private asks for less access.
 //   - A file above the limit of its caller is neither read nor written.

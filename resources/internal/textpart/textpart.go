@@ -133,16 +133,3 @@ func (f File) fresh(text string, st *atomicfile.Stat) *atomicfile.New {
 	}
 	return n
 }
-
-// tries is how often an edit is begun: a file that changes each time is never at rest.
-const tries = 5
-
-// Retry calls edit until no other program has changed the file meanwhile, five times at most.
-func Retry(edit func() error) error {
-	for n := 1; ; n++ {
-		err := edit()
-		if !errors.Is(err, atomicfile.ErrChanged) || n == tries {
-			return err
-		}
-	}
-}

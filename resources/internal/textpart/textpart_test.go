@@ -113,7 +113,7 @@ func TestNoChangeIsLost(t *testing.T) {
 		}
 		path, text, edits := filepath.Join(dir, "f"), "", 0
 		meddles := rapid.SliceOfN(rapid.StringN(1, 5, 20), 0, 6).Draw(rt, "meddles")
-		err = textpart.Retry(func() error {
+		err = atomicfile.Retry(func() error {
 			return file(dir).Edit(func(old string) (string, error) {
 				if old != text {
 					rt.Fatalf("read %q, want %q", old, text)

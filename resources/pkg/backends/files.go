@@ -52,7 +52,7 @@ func readConfig(path string) (string, error) {
 // drop is set and nothing but blanks is left.
 // A text that stays the same is not written. The new file has the owner and the mode of the old one.
 func editConfig(path string, drop bool, change func(old string) (string, error)) error {
-	return textpart.Retry(func() error {
+	return atomicfile.Retry(func() error {
 		f, release, err := configAt(path)
 		if err != nil {
 			return err
