@@ -41,6 +41,7 @@ type noticeSub struct {
 	path   string
 	closed bool
 	causes int
+	from   string // the vertex that has written
 	h      *noticeHost
 }
 
@@ -75,7 +76,7 @@ func (h *noticeHost) open() (list []*noticeSub, all int) {
 func (s *noticeSub) C() <-chan struct{} { return nil }
 func (s *noticeSub) Close()             { s.h.set(func() { s.closed = true }) }
 func (s *noticeSub) Cause() (c engine.Cause) {
-	s.h.set(func() { c, s.causes = engine.Cause{Path: s.path, Merged: s.causes}, 0 })
+	s.h.set(func() { c, s.causes = engine.Cause{Path: s.path, Merged: s.causes, From: s.from}, 0 })
 	return c
 }
 
@@ -117,6 +118,34 @@ func TestNotifiedInPlaceOfWatch(t *testing.T) {
 		if subs, _ := h.open(); len(subs) > 0 {
 			t.Error("a subscription is left")
 		}
+	})
+}
+
+// TestFindingQ5OwnWriteAndStranger: a run finds right what the run before has written, and the event of that write comes together with
+// that of a stranger, who has altered the one path that is watched.
+func TestFindingQ5OwnWriteAndStranger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, h, right, look := newWorld(), &noticeHost{}, false, func() {}
+		rg := newRig(t, reactor.Options{Host: h})
+		defer rg.close()
+		rg.swap(newDecl(t).add("x", &noticed{fake: fake{w: w, check: func(_ context.Context, _ *fake, apply bool) (bool, error) {
+			was := right
+			right = right || apply
+			look()
+			return was, nil
+		}}}))
+		rg.rest()
+		subs, _ := h.open()
+		look = func() {
+			look = func() {}
+			right = false
+			h.set(func() { subs[0].from = "fake[x]" })
+			subs[0].wake()
+			synctest.Wait()
+		}
+		subs[0].wake()
+		rg.rest()
+		rg.wantWhy("x", "event :/x: corrective")
 	})
 }
 

@@ -117,7 +117,11 @@ func (l *loop) attribute(v *vertex, run *Run) {
 			if t.Run == 0 || t.Run > seen {
 				continue
 			}
-			*t, corrected = Trigger{Cause: CauseEvent, Merged: t.Merged, Resync: t.Resync}, true
+			path := ""
+			if slices.Equal(v.watchedPaths(), []string{v.ownPath()}) { // then the stranger has altered the same one
+				path = t.Path
+			}
+			*t, corrected = Trigger{Cause: CauseEvent, Path: path, Merged: t.Merged, Resync: t.Resync}, true
 		}
 		if at < 0 && (t.Cause == CauseAnew || t.Cause == CauseEvent && (t.By == nil || t.By.PID == os.Getpid())) {
 			at = i
