@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/internal/await"
+	"github.com/reactivegraph/mgmt/internal/nstest"
 )
 
 // ends runs a verb, and returns what it says with its exit code.
@@ -43,7 +44,7 @@ func TestFindingQ13Gone(t *testing.T) {
 		p.write(host+".yaml", "resources: {noop: [{name: own}]}\n")
 	}
 	_, end := p.start("web1", "web")
-	address := freeAddress(t)
+	address := nstest.FreeAddress(t)
 	p.start("web2", "web", "--api-listen="+address, "--api-ca="+p.path("ca.pem"), "--api-cert="+p.path("server.pem"), "--api-key="+p.path("server.key"))
 	all := p.as("root", "hosts")
 	p.until(4, `(?s)web1 +converged .*web2 +converged .*web3 +gone, and was never there .*not there: web3; start mgmt`, all...)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/internal/await"
+	"github.com/reactivegraph/mgmt/internal/nstest"
 )
 
 // etcdServer is one server of etcd in a folder of its own.
@@ -57,20 +58,9 @@ func newEtcd(t *testing.T, scheme string, more ...string) *etcdServer {
 		}
 		bin = strings.TrimSpace(string(out))
 	}
-	s := &etcdServer{t: t, bin: bin, dir: t.TempDir(), client: freeAddress(t), peer: freeAddress(t), scheme: scheme, more: more}
+	s := &etcdServer{t: t, bin: bin, dir: t.TempDir(), client: nstest.FreeAddress(t), peer: nstest.FreeAddress(t), scheme: scheme, more: more}
 	t.Cleanup(s.kill)
 	return s
-}
-
-// freeAddress returns an address on loopback that nothing listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // start starts the server, also after kill.

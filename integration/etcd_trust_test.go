@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/internal/await"
+	"github.com/reactivegraph/mgmt/internal/nstest"
 )
 
 // TestFindingH6H7ClaimsGiveNoRight: web1, which takes itself for a host of group:db, holds up no deploy to that group and reads no secret of it. Both
@@ -55,7 +56,7 @@ func TestFindingH6H7ClaimsGiveNoRight(t *testing.T) {
 func TestFindingH9StolenCertificate(t *testing.T) {
 	p := newProtectedStore(t, map[string]string{"web1": "web", "web2": "web"})
 	p.write("web1.yaml", "resources: {noop: [{name: own}]}\n")
-	address := freeAddress(t)
+	address := nstest.FreeAddress(t)
 	p.write("web2.yaml", "resources: {noop: [{name: own}]}\n")
 	_, end := p.start("web1", "web")
 	p.admitted("web1") // it has told the store its certificate, too

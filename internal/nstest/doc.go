@@ -1,5 +1,5 @@
 // Package nstest runs a test in namespaces of its own, in which it may mount file systems, take another host name and make links
-// of the network.
+// of the network, and chooses ports for servers that run outside of them.
 //
 // # Laws
 //

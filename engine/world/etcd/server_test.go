@@ -8,7 +8,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +24,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/internal/await"
+	"github.com/reactivegraph/mgmt/internal/nstest"
 )
 
 // atOnce is how many tests run at once. They wait most of the time, so more than one for each processor is good.
@@ -129,7 +129,7 @@ func single(t *testing.T, v version, args ...string) *member {
 // prepare makes a member that is not started.
 func prepare(t *testing.T, v version, name, scheme string) *member {
 	t.Helper()
-	m := &member{t: t, bin: v.bin(t), endpoint: free(t), peer: free(t)}
+	m := &member{t: t, bin: v.bin(t), endpoint: nstest.FreeAddress(t), peer: nstest.FreeAddress(t)}
 	m.args = append([]string{
 		"--name=" + name, "--data-dir=" + filepath.Join(t.TempDir(), name), "--log-level=error", v.notify,
 		"--heartbeat-interval=50", "--election-timeout=500", // so the shortest lease has one second
@@ -149,17 +149,6 @@ func prepare(t *testing.T, v version, name, scheme string) *member {
 		_ = said.Close()
 	})
 	return m
-}
-
-// free returns an address on loopback that nothing listens on.
-func free(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }
 
 // start starts the server, also after kill.
