@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 	"github.com/reactivegraph/mgmt/engine/lend"
@@ -62,7 +63,7 @@ func (e *Engine) open(ctx context.Context) (*session, error) {
 	s := &session{e: e, opt: o, rested: make(chan reactor.Counts, 1), ended: make(chan struct{}), lines: lines{to: e}}
 	s.life, s.finish = context.WithCancel(context.WithoutCancel(ctx))
 	s.closers = append(s.closers, func() error { s.finish(); return nil })
-	dir, err := statedir.Open(statedir.Options{Folder: o.State, Store: o.Store, ReadOnly: o.readOnly, Keep: o.Noop != reactor.NoopAll, Clock: engine.SystemClock{}, Log: o.Logger})
+	dir, err := statedir.Open(statedir.Options{Folder: o.State, Store: o.Store, ReadOnly: o.readOnly, Keep: o.Noop != reactor.NoopAll, Clock: clock.System{}, Log: o.Logger})
 	if err != nil {
 		return nil, errors.Join(err, s.closeAll())
 	}

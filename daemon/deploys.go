@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -45,7 +46,7 @@ func (p *deploysPart) Open(_ context.Context, d *Daemon) error {
 		}))
 	}
 	sealed := func() string { return d.Secrets.Recipient(d.input.Load().Config().Identity) }
-	p.reporter = deployed.Reporter{World: d.World, Host: d.Host, Fronts: p.fronts, Sealed: sealed, Clock: engine.SystemClock{}, Log: d.Log}
+	p.reporter = deployed.Reporter{World: d.World, Host: d.Host, Fronts: p.fronts, Sealed: sealed, Clock: clock.System{}, Log: d.Log}
 	p.reporter.Init() // a reload may come before Run
 	// A resource of two topics is an error that names both places.
 	d.Beside(func(front gapi.Frontend) gapi.Frontend {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -83,7 +84,7 @@ const filesSettle = 250 * time.Millisecond
 // The timer is that of the host's clock (law 14), so a test decides when the files are at rest.
 // It ends with ctx, or when the subscription is closed.
 func (w *watched) follow(ctx context.Context, env gapi.Env, sub engine.Subscription) {
-	t := engine.NewTimer(engine.ClockOf(env.Host), filesSettle)
+	t := clock.NewTimer(engine.ClockOf(env.Host), filesSettle)
 	t.Stop()
 	defer func() { t.Stop() }()
 	for {
@@ -95,7 +96,7 @@ func (w *watched) follow(ctx context.Context, env gapi.Env, sub engine.Subscript
 				return
 			}
 			t.Stop()
-			t = engine.NewTimer(engine.ClockOf(env.Host), filesSettle)
+			t = clock.NewTimer(engine.ClockOf(env.Host), filesSettle)
 		case <-t.C:
 			env.Log().Debug("files next to the graph have changed", "path", sub.Cause().Path)
 			w.files.ask()

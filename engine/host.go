@@ -5,6 +5,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -126,6 +127,15 @@ func (c *Cause) Merge(later Cause) {
 		c.By = later.By
 	}
 	c.Merged, c.Resync = merged, resync
+}
+
+// ClockOf returns the clock of a host, which is that of its method Clock: a simulated machine has one. A host without the method,
+// and nil, go by the clock of the machine.
+func ClockOf(h Host) clock.Clock {
+	if c, ok := h.(interface{ Clock() clock.Clock }); ok {
+		return clock.Or(c.Clock())
+	}
+	return clock.System{}
 }
 
 // BusKind is one of the message buses of the machine.

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
 
@@ -122,11 +123,11 @@ func TestLimitsAgreeWithCounting(t *testing.T) {
 
 // TestSleepByAClock: Sleep ends with its time by the clock, or with the cause of its context, and leaves no timer.
 func TestSleepByAClock(t *testing.T) {
-	clock := enginetest.NewClock()
+	c := enginetest.NewClock()
 	slept := make(chan error, 1)
-	go func() { slept <- engine.Sleep(t.Context(), clock, time.Minute) }()
+	go func() { slept <- clock.Sleep(t.Context(), c, time.Minute) }()
 	for done := false; !done; { // the timer may not be there yet
-		clock.Advance(time.Minute)
+		c.Advance(time.Minute)
 		select {
 		case err := <-slept:
 			if done = true; err != nil {
@@ -138,20 +139,20 @@ func TestSleepByAClock(t *testing.T) {
 	why := errors.New("told to end")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	if err := engine.Sleep(ctx, clock, time.Minute); !errors.Is(err, why) {
+	if err := clock.Sleep(ctx, c, time.Minute); !errors.Is(err, why) {
 		t.Errorf("after the end of its context it returns %v", err)
 	}
 }
 
 // TestSinceByAClock: the time that has passed is that of the clock, and never that of the machine beside it.
 func TestSinceByAClock(t *testing.T) {
-	clock := enginetest.NewClock()
-	begin := clock.Now()
-	clock.Advance(90 * time.Second)
-	if d := engine.Since(clock, begin); d != 90*time.Second {
+	c := enginetest.NewClock()
+	begin := c.Now()
+	c.Advance(90 * time.Second)
+	if d := clock.Since(c, begin); d != 90*time.Second {
 		t.Errorf("%s have passed by the clock, and not 90 s", d)
 	}
-	if d := engine.Since(engine.SystemClock{}, time.Now()); d < 0 || d > time.Minute {
+	if d := clock.Since(clock.System{}, time.Now()); d < 0 || d > time.Minute {
 		t.Errorf("%s have passed on the machine since a moment ago", d)
 	}
 }

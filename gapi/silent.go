@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // silentAfter is how long a file system may take for one answer: a disk that spins up takes half of that.
@@ -24,7 +24,7 @@ var ErrSilent = errors.New("does not answer")
 // call for each path at most, so what an Asker leaves behind is bounded by the paths that it was asked about.
 type Asker struct {
 	Limit time.Duration // of one question; 10 s when 0
-	Clock engine.Clock  // nil for that of the machine
+	Clock clock.Clock   // nil for that of the machine
 
 	mu      sync.Mutex
 	pending map[string]bool // paths with a call that has not come back in time
@@ -58,7 +58,7 @@ func Ask[T any](ctx context.Context, a *Asker, path string, do func() (T, error)
 		a.back(path)
 	})
 	a.mu.Unlock()
-	ctx, cancel := engine.WithTimeout(ctx, engine.ClockOr(a.Clock), limit, late)
+	ctx, cancel := clock.WithTimeout(ctx, clock.Or(a.Clock), limit, late)
 	defer cancel()
 	select {
 	case o := <-came:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // wake is what has ended a wait.
@@ -22,7 +23,7 @@ const (
 // watcher is the subscription to all files of an input, and to the facts that it reads.
 type watcher struct {
 	host   engine.Host
-	clock  engine.Clock
+	clock  clock.Clock
 	log    *slog.Logger
 	settle time.Duration
 	reload <-chan struct{}             // requests to read the files at once; may be nil
@@ -105,7 +106,7 @@ func (w *watcher) wait(ctx context.Context) wake {
 
 // waitFor is next for the time d.
 func (w *watcher) waitFor(ctx context.Context, d time.Duration, reload <-chan struct{}) wake {
-	t := engine.NewTimer(w.clock, d)
+	t := clock.NewTimer(w.clock, d)
 	defer t.Stop()
 	return w.next(ctx, t.C, reload)
 }

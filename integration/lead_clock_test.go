@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
@@ -22,7 +23,7 @@ type jumpingClock struct {
 	wall, slept atomic.Int64 // nanoseconds
 }
 
-// Now implements engine.Clock. Package time has no way to alter the wall time alone: the seconds of a time with a monotonic part stand above the 30 bits
+// Now implements clock.Clock. Package time has no way to alter the wall time alone: the seconds of a time with a monotonic part stand above the 30 bits
 // of its nanoseconds.
 func (c *jumpingClock) Now() time.Time {
 	t := time.Now()
@@ -32,7 +33,7 @@ func (c *jumpingClock) Now() time.Time {
 }
 
 func (c *jumpingClock) AfterFunc(d time.Duration, f func()) func() bool {
-	return engine.SystemClock{}.AfterFunc(d, f)
+	return clock.System{}.AfterFunc(d, f)
 }
 
 // uptime is the time since boot.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -69,7 +70,7 @@ func holdsBack(t *testing.T, seed uint64, partitions int) {
 	for range partitions {
 		i := r.IntN(len(links))
 		links[i].stall(true)
-		wake, stop := engine.Wake(engine.SystemClock{}, time.Duration(r.Int64N(int64(2*lease))))
+		wake, stop := clock.After(clock.System{}, time.Duration(r.Int64N(int64(2*lease))))
 		<-wake
 		stop()
 		links[i].stall(false)

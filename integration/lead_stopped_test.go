@@ -24,6 +24,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -64,7 +65,7 @@ func TestFindingR1Stopped(t *testing.T) {
 	}
 	leads := func(name string) func() bool {
 		return func() bool {
-			chosen, _, err := hosts.Scheduled(t.Context(), hosts.Store{World: direct, Clock: engine.SystemClock{}}, hosts.All, "lead")
+			chosen, _, err := hosts.Scheduled(t.Context(), hosts.Store{World: direct, Clock: clock.System{}}, hosts.All, "lead")
 			return err == nil && slices.Equal(chosen, []string{name})
 		}
 	}
@@ -128,7 +129,7 @@ func followRecords(t *testing.T, w engine.World) *records {
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		from := hosts.Store{World: w, Clock: engine.SystemClock{}}
+		from := hosts.Store{World: w, Clock: clock.System{}}
 		for c := range from.Follow(ctx, hosts.SchedulePrefix(hosts.All)) {
 			s.take(c, sinceBoot())
 		}

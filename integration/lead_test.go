@@ -17,6 +17,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -91,7 +92,7 @@ func settled(t *testing.T, w *memory.World, hostsThere []*cronHost, lost ...*cro
 	t.Helper()
 	last := ""
 	for end := time.Now().Add(await.Left()); ; time.Sleep(5 * time.Millisecond) {
-		chosen, _, err := hosts.Scheduled(t.Context(), hosts.Store{World: w, Clock: engine.SystemClock{}}, hosts.All, "backup")
+		chosen, _, err := hosts.Scheduled(t.Context(), hosts.Store{World: w, Clock: clock.System{}}, hosts.All, "backup")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,17 +42,17 @@ var below = []string{"../engine", "../gapi", "../graph", "../idl", "../internal"
 var clockNames = map[string][]string{
 	"time":    {"Now", "Since", "Until", "After", "NewTimer", "NewTicker", "AfterFunc", "Tick", "Sleep"},
 	"context": {"WithTimeout", "WithTimeoutCause", "WithDeadline", "WithDeadlineCause"},
-	"engine":  {"SystemClock"},
+	"clock":   {"System"},
 }
 
 // clockExceptions are the functions that ask the clock of the machine for good, with the reason.
 var clockExceptions = map[string]string{
-	"engine/clock.go Now":                   "it is the clock of the machine",
-	"engine/clock.go AfterFunc":             "it is the clock of the machine",
-	"engine/clock.go Since":                 "it is the clock of the machine",
-	"engine/clock.go NewTimer":              "it is the clock of the machine",
-	"engine/clock.go NewTicker":             "it is the clock of the machine",
-	"engine/clock.go WithTimeout":           "it is the clock of the machine",
+	"engine/clock/clock.go Now":             "it is the clock of the machine",
+	"engine/clock/clock.go AfterFunc":       "it is the clock of the machine",
+	"engine/clock/clock.go Since":           "it is the clock of the machine",
+	"engine/clock/clock.go NewTimer":        "it is the clock of the machine",
+	"engine/clock/clock.go NewTicker":       "it is the clock of the machine",
+	"engine/clock/clock.go WithTimeout":     "it is the clock of the machine",
 	"engine/host/command.go drain":          "the kernel takes a deadline of a pipe by its own clock",
 	"engine/host/output.go copy":            "the kernel takes a deadline of a pipe by its own clock",
 	"engine/control/client.go NewClient":    "a client talks to a daemon, and has no Host",
@@ -75,10 +75,10 @@ func TestClocksAreValues(t *testing.T) {
 			switch {
 			case clockExceptions[where] != "":
 				excepted++
-			case slices.Contains(defaultClocks, where) && slices.Equal(names, []string{"engine.SystemClock"}):
+			case slices.Contains(defaultClocks, where) && slices.Equal(names, []string{"clock.System"}):
 				excepted++
 			case !ofTests(where):
-				t.Errorf("%s uses %s: take an engine.Clock, such as engine.ClockOf(host)", where, strings.Join(names, ", "))
+				t.Errorf("%s uses %s: take a clock.Clock, such as engine.ClockOf(host)", where, strings.Join(names, ", "))
 			}
 		}
 	}

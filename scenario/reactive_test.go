@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -43,7 +44,7 @@ resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	host.SetClock(engine.SystemClock{})
+	host.SetClock(clock.System{})
 	ran := make(chan string, 100)
 	ctx, cancel := context.WithCancel(t.Context())
 	e, err := mgmt.Open(ctx, mgmt.Options{

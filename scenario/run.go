@@ -16,6 +16,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/simulate"
@@ -61,14 +62,14 @@ func Run(ctx context.Context, path string, f *File, o Options, cover *Coverage) 
 			break
 		}
 		t := &f.Tests[i]
-		began := engine.SystemClock{}.Now()
+		began := clock.System{}.Now()
 		r := &run{test: t, opts: o, cover: cover, graph: f.Graph, loaded: make(chan struct{})}
 		if !filepath.IsAbs(r.graph) {
 			r.graph = filepath.Join(filepath.Dir(path), r.graph)
 		}
 		r.whole(ctx)
 		results = append(results, Result{
-			File: path, Name: t.Name, Pos: t.node.Pos, Failures: r.failures, Duration: engine.Since(engine.SystemClock{}, began),
+			File: path, Name: t.Name, Pos: t.node.Pos, Failures: r.failures, Duration: clock.Since(clock.System{}, began),
 		})
 	}
 	return results
@@ -451,14 +452,14 @@ const (
 // settle waits until the graph is at rest. A graph that waits for a timer, as for the time of settle, gets it. While something
 // works, the clock stands, however long that takes on a busy machine.
 func (r *run) settle(ctx context.Context) error {
-	clock := engine.SystemClock{}
-	began := clock.Now()
+	c := clock.System{}
+	began := c.Now()
 	for {
 		now, err := r.look(ctx)
 		if err != nil || now == resting {
 			return err
 		}
-		if engine.Since(clock, began) > mostWait {
+		if clock.Since(c, began) > mostWait {
 			dump, _ := r.engine.Dump(ctx)
 			return fmt.Errorf("the graph does not come to rest:\n%s", dump)
 		}
@@ -466,7 +467,7 @@ func (r *run) settle(ctx context.Context) error {
 			r.clock.Advance(at.Sub(r.clock.Now()))
 			continue
 		}
-		if err := engine.Sleep(ctx, clock, pause); err != nil {
+		if err := clock.Sleep(ctx, c, pause); err != nil {
 			return err
 		}
 	}

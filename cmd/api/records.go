@@ -13,7 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 )
 
@@ -66,7 +66,7 @@ func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
 		fmt.Fprintf(f.app.Err, "the daemon has ended, and the watch waits for it: %s\n", render.Visible(err.Error()))
 	}
 	// The client yields the changes of one revision together, so a reconnection shows none twice.
-	for c, err := range f.client().Watch(ctx, query, engine.SystemClock{}, tell) {
+	for c, err := range f.client().Watch(ctx, query, clock.System{}, tell) {
 		if err == nil {
 			err = f.out.change(c)
 		}

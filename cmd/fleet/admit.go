@@ -23,6 +23,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/seal"
@@ -175,7 +176,7 @@ func (f *admitFlags) sign(ctx context.Context, w engine.World, key deploy.Key, n
 		}
 	}
 	for _, h := range changed {
-		h.By, h.Time = remote.Operator(), engine.SystemClock{}.Now()
+		h.By, h.Time = remote.Operator(), clock.System{}.Now()
 		if err := (deploy.Store{World: w}).SetHost(ctx, key, fleet, h); err != nil {
 			return nil, fmt.Errorf("the host %s is not admitted: %w", render.Cell(h.Host), err)
 		}
@@ -349,7 +350,7 @@ func (f *admitFlags) again(ctx context.Context, w engine.World, topic string, mo
 	if err != nil {
 		return err
 	}
-	now := engine.SystemClock{}.Now()
+	now := clock.System{}.Now()
 	o := deploy.Order{Store: fleet.Store, Topic: topic, Graphs: b.Graphs, By: remote.Operator(), Time: now, Expires: now.Add(acceptance), MaxFailed: 1, Leaving: m.Leaving}
 	if o.Content, o.Digest, err = b.Encode(); err != nil {
 		return err

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 )
@@ -101,7 +102,7 @@ func (f *deployFlags) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	now := engine.SystemClock{}.Now()
+	now := clock.System{}.Now()
 	o := deploy.Order{Topic: f.topic, By: remote.Operator(), Time: now, Batch: f.batch, MaxFailed: f.failed, Takeover: f.takeover, BackTo: f.backTo, Leaving: engine.Leaving(f.leaving)}
 	if after, _ := lifetime(f.expires); after > 0 {
 		o.Expires = now.Add(after)

@@ -15,7 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/hosts"
@@ -187,7 +187,7 @@ func (f *hostsFlags) run(ctx context.Context, a *cli.App, names []string) error 
 	if f.Output.Document() {
 		err = f.Output.Write(a.Out, all)
 	} else {
-		err = writeHosts(a, all, engine.SystemClock{}.Now())
+		err = writeHosts(a, all, clock.System{}.Now())
 	}
 	if err := errors.Join(append(absent, err)...); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 )
@@ -75,7 +76,7 @@ func (f *leader) lead(ctx context.Context, world engine.World, l *deploy.Lead) e
 		if moved {
 			wait = shortLook
 		}
-		if err := engine.Sleep(ctx, engine.SystemClock{}, wait); err != nil {
+		if err := clock.Sleep(ctx, clock.System{}, wait); err != nil {
 			return fmt.Errorf("interrupted: no further batch of deploy %d goes; the same command goes on with it", m.Number)
 		}
 	}
@@ -126,7 +127,7 @@ func (w *waiter) look(ctx context.Context) (moved bool, err error) {
 // late returns the hosts of the batches that have taken too long.
 // A host that is away has its time too: it may be rebooting.
 func (w *waiter) late() map[string]bool {
-	late, now := map[string]bool{}, engine.SystemClock{}.Now()
+	late, now := map[string]bool{}, clock.System{}.Now()
 	for _, host := range w.lead.Rollout.Hosts {
 		first, known := w.since[host]
 		if !known {
@@ -226,7 +227,7 @@ func (w *waiter) awaits(missing []string) bool {
 	if w.missing.Word != "wait" || len(rest) == 0 {
 		return false
 	}
-	now := engine.SystemClock{}.Now()
+	now := clock.System{}.Now()
 	if over && w.begun.IsZero() {
 		w.begun = now
 		fmt.Fprintf(w.app.Out, "waiting for %s, %v at most\n", render.Cells(rest), time.Duration(w.patience))
@@ -239,7 +240,7 @@ func (w *waiter) why(ctx context.Context, missing []string) string {
 	seen, _ := hosts.LastSeen(ctx, w.world) // a store that does not tell it costs the times
 	var texts []string
 	for _, host := range missing {
-		texts = append(texts, w.lacks(host, seen[host], engine.SystemClock{}.Now()))
+		texts = append(texts, w.lacks(host, seen[host], clock.System{}.Now()))
 	}
 	return strings.Join(texts, ", ")
 }

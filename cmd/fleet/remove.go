@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/seal"
@@ -97,7 +98,7 @@ func (f *removeFlags) run(ctx context.Context, names []string) error {
 			if err != nil {
 				return err
 			}
-			return deploy.Store{World: w}.Remove(ctx, key, fleet, name, list, remote.Operator(), engine.SystemClock{}.Now())
+			return deploy.Store{World: w}.Remove(ctx, key, fleet, name, list, remote.Operator(), clock.System{}.Now())
 		})
 		if err != nil {
 			return errors.Join(append(errs, fmt.Errorf("the host %s is not removed: %w", render.Cell(name), remote.Explained(err)))...)
@@ -220,7 +221,7 @@ func removeHosts(ctx context.Context, a *cli.App, w *etcd.World, names []string)
 		}
 		if err == nil {
 			var exports int
-			exports, err = hosts.Store{World: w, Clock: engine.SystemClock{}}.DropExports(ctx, name)
+			exports, err = hosts.Store{World: w, Clock: clock.System{}}.DropExports(ctx, name)
 			was = was || exports > 0
 		}
 		var statuses int

@@ -12,7 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/daemon/store"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
@@ -122,7 +122,7 @@ func (f *allowFlags) run(ctx context.Context, name string) error {
 		v, _ := fleet.Revocation(name)
 		stays = v.Certificates
 		h := fleet.Hosts[name]
-		h.Host, h.Roles, h.By, h.Time = name, f.roles, remote.Operator(), engine.SystemClock{}.Now()
+		h.Host, h.Roles, h.By, h.Time = name, f.roles, remote.Operator(), clock.System{}.Now()
 		return deploy.Store{World: w}.SetHost(ctx, key, fleet, h)
 	})
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
@@ -207,7 +208,7 @@ func (t *Takeover) show(fleet *deploy.Fleet, p *planned) {
 // write signs. Each step is whole, and a second call does the rest. The hosts of a store without an id come with the id, in one step: later, their own
 // word alone would not do.
 func (t *Takeover) write(ctx context.Context, s deploy.Store, key deploy.Key, p *planned, granted map[string][]etcd.Grant) error {
-	now := engine.SystemClock{}.Now()
+	now := clock.System{}.Now()
 	for i := range p.hosts {
 		p.hosts[i].By, p.hosts[i].Time = remote.Operator(), now
 	}

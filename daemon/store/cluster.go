@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/engine/world/kept"
@@ -135,7 +136,7 @@ func openEtcd(ctx context.Context, p place) (engine.World, error) {
 	default:
 		p.log.Warn("the store is out of reach: this host goes on with its last state, and catches up when the store is back", "error", err)
 	}
-	r := &reach{World: w, clock: engine.SystemClock{}}
+	r := &reach{World: w, clock: clock.System{}}
 	// The first outcome counts as well, so mgmt status tells of a store that was away from the start.
 	r.note(ctx, err)
 	return &Clustered{reach: r, Away: err != nil}, nil

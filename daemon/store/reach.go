@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
@@ -15,7 +16,7 @@ import (
 // so no probe of its own is needed. It is safe for concurrent use.
 type reach struct {
 	engine.World
-	clock engine.Clock
+	clock clock.Clock
 
 	mu   sync.Mutex
 	lost time.Time // when the store stopped answering; zero while it answers

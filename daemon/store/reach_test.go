@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
@@ -32,7 +33,7 @@ func (a *answering) Watch(context.Context, string, int64) iter.Seq2[engine.Batch
 
 // stillClock is a clock that a test moves.
 type stillClock struct {
-	engine.SystemClock
+	clock.System
 	now time.Time
 }
 

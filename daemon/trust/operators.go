@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/httpd"
@@ -199,7 +200,7 @@ func (t *Operators) follow(ctx context.Context) {
 		said = err.Error()
 		t.log.Warn("the record of the store does not count", slog.Any("error", err))
 	}
-	s := hosts.Store{World: t.world, Clock: engine.SystemClock{}, Tell: func(err error) {
+	s := hosts.Store{World: t.world, Clock: clock.System{}, Tell: func(err error) {
 		if errors.Is(err, engine.ErrRefused) { // rights of an older mgmt allow, too
 			t.log.Warn("the store does not let this host read its signed record: run mgmt api migrate once, as the operator", slog.Any("error", err))
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -108,9 +109,9 @@ func keepBad(more time.Duration, f func() error) func() error {
 	var err error
 	var until time.Time
 	return func() error {
-		if err == nil || !(engine.SystemClock{}).Now().Before(until) {
+		if err == nil || !(clock.System{}).Now().Before(until) {
 			err = f()
-			until = engine.SystemClock{}.Now().Add(more)
+			until = clock.System{}.Now().Add(more)
 		}
 		return err
 	}
@@ -233,7 +234,7 @@ func (s *Secrets) Publish(ctx context.Context, log *slog.Logger) {
 			warned = true
 			log.Warn("the key of this host is not in the store: no secret can be encrypted to it", "error", err)
 		}
-		_ = engine.Sleep(ctx, engine.SystemClock{}, publishWait)
+		_ = clock.Sleep(ctx, clock.System{}, publishWait)
 	}
 }
 

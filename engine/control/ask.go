@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/selection"
@@ -49,7 +50,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 		s.awaitRest(r.Context(), limit)
 		s.frame.Patience(w)
 	}
-	ctx, cancel := engine.WithTimeout(r.Context(), s.opt.Clock, askTimeout, nil)
+	ctx, cancel := clock.WithTimeout(r.Context(), s.opt.Clock, askTimeout, nil)
 	defer cancel()
 	var g *engine.Graph
 	if selects != "" { // before the states, so that each of them is of it or of a later one
@@ -127,7 +128,7 @@ func (s *Server) watches(ctx context.Context, all bool) *Watches {
 	if s.opt.Folders == nil {
 		return nil
 	}
-	ctx, cancel := engine.WithTimeout(ctx, s.opt.Clock, foldersTimeout, fmt.Errorf("no answer within %s: a file system may hang", foldersTimeout))
+	ctx, cancel := clock.WithTimeout(ctx, s.opt.Clock, foldersTimeout, fmt.Errorf("no answer within %s: a file system may hang", foldersTimeout))
 	defer cancel()
 	list, err := s.opt.Folders(ctx)
 	if err != nil {
@@ -140,7 +141,7 @@ func (s *Server) watches(ctx context.Context, all bool) *Watches {
 // It waits for news of the Recorder and not with a timer, so an answer comes at once. After that time the
 // answer says how it stands then, without an error.
 func (s *Server) awaitRest(ctx context.Context, limit time.Duration) {
-	ctx, cancel := engine.WithTimeout(ctx, s.opt.Clock, limit, nil)
+	ctx, cancel := clock.WithTimeout(ctx, s.opt.Clock, limit, nil)
 	defer cancel()
 	for {
 		changed := s.opt.Recorder.Changes()

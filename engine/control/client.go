@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
@@ -33,7 +33,7 @@ type Client struct {
 	// http keeps no connection: each question is one.
 	http     http.Client
 	patience time.Duration // with an answer that waits for nothing
-	clock    engine.Clock  // of patience
+	clock    clock.Clock   // of patience
 }
 
 // ErrSilent says that there is a daemon, which does not answer.
@@ -76,7 +76,7 @@ func reason(err error) string {
 // one answers.
 // It does not connect. The paths are tried in their order at each call.
 func NewClient(paths ...string) *Client {
-	c := &Client{paths: paths, patience: clientPatience, clock: engine.SystemClock{}}
+	c := &Client{paths: paths, patience: clientPatience, clock: clock.System{}}
 	c.http.Transport = &http.Transport{DialContext: c.dial, DisableKeepAlives: true, DisableCompression: true}
 	return c
 }
@@ -157,7 +157,7 @@ func turnedAway(method string, err error) bool {
 
 // rest waits, and reports whether the context goes on.
 func (c *Client) rest(ctx context.Context, pause time.Duration) bool {
-	again, stop := engine.Wake(c.clock, pause)
+	again, stop := clock.After(c.clock, pause)
 	defer stop()
 	select {
 	case <-again:
@@ -183,7 +183,7 @@ func errorIn(resp *http.Response) error {
 // within bounds a request that has to be answered, after it has waited so long.
 // The cause is ErrSilent, which a caller can tell from its own context.
 func (c *Client) within(ctx context.Context, wait time.Duration) (context.Context, context.CancelFunc) {
-	return engine.WithTimeout(ctx, c.clock, wait+c.patience, ErrSilent)
+	return clock.WithTimeout(ctx, c.clock, wait+c.patience, ErrSilent)
 }
 
 // ask sends a request and decodes the answer.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
@@ -64,7 +64,7 @@ func (s *Server) getProfile(w http.ResponseWriter, r *http.Request) (any, error)
 }
 
 // It ends early with the context, and then the profile is that of the shorter time.
-func take(ctx context.Context, clock engine.Clock, buf *bytes.Buffer, name string, debug int, span time.Duration) error {
+func take(ctx context.Context, c clock.Clock, buf *bytes.Buffer, name string, debug int, span time.Duration) error {
 	switch name {
 	case cpuProfile:
 		if err := pprof.StartCPUProfile(buf); err != nil {
@@ -79,7 +79,7 @@ func take(ctx context.Context, clock engine.Clock, buf *bytes.Buffer, name strin
 	default:
 		return pprof.Lookup(name).WriteTo(buf, debug)
 	}
-	ctx, cancel := engine.WithTimeout(ctx, clock, span, nil)
+	ctx, cancel := clock.WithTimeout(ctx, c, span, nil)
 	defer cancel()
 	<-ctx.Done()
 	return nil

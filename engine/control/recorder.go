@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
@@ -91,7 +92,7 @@ type Standing struct {
 // URL.
 func NewRecorder(o RecorderOptions) *Recorder {
 	if o.Now == nil {
-		o.Now = engine.SystemClock{}.Now
+		o.Now = clock.System{}.Now
 	}
 	now := o.Now()
 	session := strconv.FormatInt(now.UnixNano(), 36) + "-" + strconv.Itoa(os.Getpid())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
@@ -41,7 +42,7 @@ type Options struct {
 	Metrics  httpd.Handler         // of GET /v1/metrics; without it the answer is 404
 	Graphs   Graphs                // of POST /v1/reload and /v1/apply; without it the answer is 404
 	Logger   *slog.Logger          // discards when nil
-	Clock    engine.Clock          // of time spans; nil for that of the machine
+	Clock    clock.Clock           // of time spans; nil for that of the machine
 	Objects  *model.NB             // of the routes below /v1/api; without it there are none
 	Shared   engine.World          // the store that hosts share, of the routes below /v1/store; without it there are none
 	MayWrite func(httpd.Peer) bool // who may change objects and deploy; nil for root and the daemon's own user
@@ -75,7 +76,7 @@ func NewServer(o Options) (*Server, error) {
 	if o.Engine == nil || o.Recorder == nil || o.History == nil {
 		return nil, errors.New("control: Engine, Recorder and History are required")
 	}
-	o.Clock = engine.ClockOr(o.Clock)
+	o.Clock = clock.Or(o.Clock)
 	s := &Server{opt: o}
 	// The kinds and models of this daemon are a part of its description.
 	about := info

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
@@ -94,7 +95,7 @@ func TestStatusOfWatches(t *testing.T) {
 		t.Errorf("%d are named, and %d more", len(w.Folders), w.More)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		s := &Server{opt: Options{Clock: engine.SystemClock{}, Folders: func(ctx context.Context) ([]Folder, error) {
+		s := &Server{opt: Options{Clock: clock.System{}, Folders: func(ctx context.Context) ([]Folder, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}}}

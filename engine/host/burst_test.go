@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // canned is a watcher whose events a test writes.
@@ -32,7 +33,7 @@ func (c *canned) current(event) bool   { return true }
 func TestNoEventOfABurstIsLost(t *testing.T) {
 	const n = 3*eventsAtOnce + 7
 	w := &canned{evs: make(chan event, n), errs: make(chan error)}
-	h := newHost(t, Options{open: func(engine.Clock) (eventSource, error) { return w, nil }})
+	h := newHost(t, Options{open: func(clock.Clock) (eventSource, error) { return w, nil }})
 	dir := t.TempDir()
 	subs := make([]engine.Subscription, n)
 	for i := range subs {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // LazyBus is a bus that connects when it is first asked for. Begin connects, once, and fails while the bus has never been reached.
@@ -21,7 +22,7 @@ type BusOptions struct {
 	Address string // empty for where the environment or the system says
 	Logger  *slog.Logger
 	Life    context.Context   // ends with the Host
-	Clock   engine.Clock      // for all waits
+	Clock   clock.Clock       // for all waits
 	Spawn   func(func()) bool // runs a func on a goroutine that the Host waits for; false once the Host has ended
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -184,7 +185,7 @@ func (r *run) start(ctx context.Context, path string, argv []string, attr *os.Pr
 
 // launch starts the process, in an enclosure where the command leaves nothing behind. A kernel or a container may know
 // control groups, and still refuse to start a process in one.
-func (r *run) launch(ctx context.Context, clock engine.Clock, path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
+func (r *run) launch(ctx context.Context, clock clock.Clock, path string, argv []string, attr *os.ProcAttr) (*os.Process, error) {
 	start := startProcess
 	if r.kept {
 		unix.DieWithParent(attr.Sys)
@@ -211,13 +212,13 @@ func (r *run) launch(ctx context.Context, clock engine.Clock, path string, argv 
 	return start(ctx, clock, path, argv, attr)
 }
 
-func startProcess(ctx context.Context, clock engine.Clock, path string, argv []string, attr *os.ProcAttr) (p *os.Process, err error) {
+func startProcess(ctx context.Context, c clock.Clock, path string, argv []string, attr *os.ProcAttr) (p *os.Process, err error) {
 	for range busyTries {
 		p, err = os.StartProcess(path, argv, attr)
 		if !errors.Is(err, syscall.ETXTBSY) {
 			break
 		}
-		if err := engine.Sleep(ctx, clock, busyWait); err != nil {
+		if err := clock.Sleep(ctx, c, busyWait); err != nil {
 			return nil, err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -17,7 +17,7 @@ const writesPause = 250 * time.Millisecond
 // ears wait for modifications. When they have heard one they are deaf for writesPause, or until listen: then a program
 // that writes for ever wakes nobody in this process, and not the runtime either.
 type ears struct {
-	clock engine.Clock
+	clock clock.Clock
 	group int      // what has the modifications
 	poll  *os.File // of epoll
 	conn  syscall.RawConn
@@ -28,7 +28,7 @@ type ears struct {
 	shut bool
 }
 
-func newEars(clock engine.Clock, group int) (*ears, error) {
+func newEars(clock clock.Clock, group int) (*ears, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -133,7 +133,7 @@ const (
 )
 
 // close removes the control group of the enclosure. Its processes have been killed.
-func (e *enclosure) close(clock engine.Clock) {
+func (e *enclosure) close(c clock.Clock) {
 	if e == nil || e.dir == nil {
 		return
 	}
@@ -142,6 +142,6 @@ func (e *enclosure) close(clock engine.Clock) {
 		if err := os.Remove(e.dir.Name()); err == nil || os.IsNotExist(err) {
 			return
 		}
-		_ = engine.Sleep(context.Background(), clock, removalWait)
+		_ = clock.Sleep(context.Background(), c, removalWait)
 	}
 }

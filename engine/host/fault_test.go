@@ -13,6 +13,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,12 +39,12 @@ func faultyHost(t *testing.T, refuse func(path string) error) (*Host, *faulty, *
 	h := newHost(t, Options{
 		Logger:       slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelInfo})),
 		PollInterval: 5 * time.Millisecond,
-		open:         func(clock engine.Clock) (eventSource, error) { return f, f.begin(clock) },
+		open:         func(clock clock.Clock) (eventSource, error) { return f, f.begin(clock) },
 	})
 	return h, f, log
 }
 
-func (f *faulty) begin(clock engine.Clock) (err error) {
+func (f *faulty) begin(clock clock.Clock) (err error) {
 	if f.eventSource, err = openChosen(clock); err != nil {
 		return err
 	}
@@ -311,7 +312,7 @@ func TestInstancesRunOut(t *testing.T) {
 	none := true
 	h := newHost(t, Options{
 		Logger: slog.New(slog.NewTextHandler(log, nil)), PollInterval: 5 * time.Millisecond,
-		open: func(clock engine.Clock) (eventSource, error) {
+		open: func(clock clock.Clock) (eventSource, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if none {

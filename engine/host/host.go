@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Options are the choices of New.
@@ -32,9 +33,9 @@ type Options struct {
 	Ledger string
 
 	// Clock gives the time, and all timers but the deadlines of the kernel; that of the machine when nil.
-	Clock engine.Clock
+	Clock clock.Clock
 
-	open func(engine.Clock) (eventSource, error)
+	open func(clock.Clock) (eventSource, error)
 }
 
 // A Host is what this machine gives to the resources of one process. It is safe
@@ -44,7 +45,7 @@ type Host struct {
 	cancel context.CancelCauseFunc
 	unbind func() bool // from the context of New
 	log    *slog.Logger
-	clock  engine.Clock
+	clock  clock.Clock
 	facts  FactReader
 	feed   factFeed
 
@@ -63,15 +64,14 @@ type Host struct {
 
 var (
 	_ engine.NotifyingHost = (*Host)(nil)
-	_ engine.ClockHost     = (*Host)(nil)
 	_ engine.MachineHost   = (*Host)(nil)
 	_ engine.StartingHost  = (*Host)(nil)
 	_ engine.WritingHost   = (*Host)(nil)
 	_ engine.HearingHost   = (*Host)(nil)
 )
 
-// Clock implements engine.ClockHost.
-func (h *Host) Clock() engine.Clock { return h.clock }
+// Clock is asked for by engine.ClockOf.
+func (h *Host) Clock() clock.Clock { return h.clock }
 
 // New returns a Host. It starts nothing and opens nothing: that is done when it
 // is first asked for. When ctx ends, so does the Host; call Close to wait for it.
@@ -82,7 +82,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if o.PollInterval <= 0 {
 		o.PollInterval = time.Second
 	}
-	o.Clock = engine.ClockOr(o.Clock)
+	o.Clock = clock.Or(o.Clock)
 	if o.open == nil {
 		o.open = openSource
 	}

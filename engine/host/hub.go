@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // inbox has all that other goroutines hand to the hub. It is the only part of the hub that
@@ -40,8 +40,8 @@ type hub struct {
 	closes      func(*sub)  // close
 
 	log   *slog.Logger
-	open  func(engine.Clock) (eventSource, error)
-	clock engine.Clock
+	open  func(clock.Clock) (eventSource, error)
+	clock clock.Clock
 	self  int           // our own process
 	every time.Duration // the time between two looks at folders that cannot be watched
 
@@ -68,7 +68,7 @@ type hub struct {
 
 	polled map[*dir]struct{}
 	scans  []*dir // to be polled in this round
-	timer  *engine.Timer
+	timer  *clock.Timer
 	limits limiter
 
 	wrote bool // an event of ours was served; see listen
@@ -80,9 +80,9 @@ type hub struct {
 	stats struct{ subs, watches, polled, resyncs atomic.Int64 }
 }
 
-func newHub(clock engine.Clock, log *slog.Logger, open func(engine.Clock) (eventSource, error), every time.Duration) *hub {
+func newHub(c clock.Clock, log *slog.Logger, open func(clock.Clock) (eventSource, error), every time.Duration) *hub {
 	h := &hub{
-		clock: clock, log: log, open: open, every: every, self: os.Getpid(),
+		clock: c, log: log, open: open, every: every, self: os.Getpid(),
 		calls:  make(chan func()),
 		wake:   make(chan struct{}, 1),
 		stop:   make(chan struct{}),
@@ -94,9 +94,9 @@ func newHub(clock engine.Clock, log *slog.Logger, open func(engine.Clock) (event
 		byPath: make(map[string]*dir),
 		loops:  make(map[*node]struct{}),
 		polled: make(map[*dir]struct{}),
-		timer:  engine.NewTimer(clock, time.Hour),
+		timer:  clock.NewTimer(c, time.Hour),
 
-		transits: newTransits(clock),
+		transits: newTransits(c),
 		exits:    exits{of: make(map[*actor]map[*transit]struct{})},
 	}
 	h.each, h.gives, h.closes = h.event, h.give, h.close

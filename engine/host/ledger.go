@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -288,7 +289,7 @@ func holders(all map[int]proc) map[string][]int {
 type leftovers struct {
 	list      []noted
 	sameGroup bool
-	clock     engine.Clock
+	clock     clock.Clock
 }
 
 // living returns those of which something lives, with what that is.
@@ -345,8 +346,8 @@ func (l leftovers) end() (n int, ended bool) {
 			signalAll(procs, unix.SIGCONT)
 		}
 	}
-	late := func(e noted) bool { return cut(e) && engine.Since(l.clock, began) >= min(e.grace, leftGrace) }
-	for end := began.Add(leftGrace + 5*time.Second); l.clock.Now().Before(end); _ = engine.Sleep(context.Background(), l.clock, leftLook) {
+	late := func(e noted) bool { return cut(e) && clock.Since(l.clock, began) >= min(e.grace, leftGrace) }
+	for end := began.Add(leftGrace + 5*time.Second); l.clock.Now().Before(end); _ = clock.Sleep(context.Background(), l.clock, leftLook) {
 		l.kill(late)
 		if _, procs := l.living(cut); len(procs) == 0 {
 			return len(entries), true
@@ -416,7 +417,7 @@ func (h *Host) waitForLeft(ctx context.Context) error {
 		return nil
 	}
 	left := leftovers{list, h.left.sameGroup, h.clock}
-	look := engine.NewTicker(h.clock, 5*leftLook)
+	look := clock.NewTicker(h.clock, 5*leftLook)
 	defer look.Stop()
 	for told := false; ; told = true {
 		entries, _ := left.living(func(noted) bool { return true })

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 
 	"github.com/reactivegraph/mgmt/internal/mountinfo"
 )
@@ -25,7 +25,7 @@ type mountFollower struct {
 	file  *os.File
 	stop  <-chan struct{}
 	tell  func(points []string)
-	clock engine.Clock
+	clock clock.Clock
 	last  map[mountinfo.Place]bool
 }
 
@@ -58,7 +58,7 @@ func (m *mountFollower) run(conn syscall.RawConn) {
 		select {
 		case <-m.stop:
 			return true
-		case <-engine.NewTimer(m.clock, mountPause).C:
+		case <-clock.NewTimer(m.clock, mountPause).C:
 			return false // until there is something to read
 		}
 	})

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -177,7 +178,7 @@ func TestFindingK4Appender(t *testing.T) {
 	}
 	dir := t.TempDir()
 	c := &counting{out: make(chan event), stop: make(chan struct{})}
-	h := newHost(t, Options{open: func(clock engine.Clock) (_ eventSource, err error) {
+	h := newHost(t, Options{open: func(clock clock.Clock) (_ eventSource, err error) {
 		if c.eventSource, err = openChosen(clock); err == nil {
 			c.all.Go(func() {
 				defer close(c.out)
@@ -223,7 +224,7 @@ func (f frozen) AfterFunc(time.Duration, func()) (stop func() bool) {
 // is the end of a write like any other, and no time is awaited.
 func TestFindingK1MergedEvents(t *testing.T) {
 	c := &canned{evs: make(chan event), errs: make(chan error)}
-	h := newHost(t, Options{Clock: frozen{time.Now()}, open: func(engine.Clock) (eventSource, error) { return c, nil }})
+	h := newHost(t, Options{Clock: frozen{time.Now()}, open: func(clock.Clock) (eventSource, error) { return c, nil }})
 	dir := t.TempDir()
 	s := watch(t, h, plain, filepath.Join(dir, "f"))
 	for _, o := range []op{opModified, opClosed | opMovedIn} {
@@ -235,7 +236,7 @@ func TestFindingK1MergedEvents(t *testing.T) {
 // TestFolderLeftOnTheWay: what is on its way in a folder is let go of with the folder.
 func TestFolderLeftOnTheWay(t *testing.T) {
 	c := &canned{evs: make(chan event), errs: make(chan error)}
-	h := newHost(t, Options{Clock: frozen{time.Now()}, open: func(engine.Clock) (eventSource, error) { return c, nil }})
+	h := newHost(t, Options{Clock: frozen{time.Now()}, open: func(clock.Clock) (eventSource, error) { return c, nil }})
 	dir := filepath.Join(t.TempDir(), "d")
 	mkdir(t, dir)
 	s := watch(t, h, plain, filepath.Join(dir, "f"))

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -20,11 +20,11 @@ type process struct {
 	exited chan struct{} // closed when it has ended; it is a zombie then
 	killed bool          // by KillAll; under commands.mu
 	place  int           // in the ledger
-	clock  engine.Clock
+	clock  clock.Clock
 	fence  *enclosure // nil for none
 }
 
-func newProcess(p *os.Process, clock engine.Clock) *process {
+func newProcess(p *os.Process, clock clock.Clock) *process {
 	x := &process{Process: p, clock: clock, exited: make(chan struct{})}
 	go func() {
 		defer close(x.exited)
@@ -55,7 +55,7 @@ func (p *process) end(sig syscall.Signal, grace time.Duration, hurry <-chan stru
 	if grace > 0 {
 		known = p.descendants(nil)
 		p.signal(known, sig)
-		late := engine.NewTimer(p.clock, grace)
+		late := clock.NewTimer(p.clock, grace)
 		defer late.Stop()
 		p.await(known, late.C, hurry)
 	}
@@ -71,7 +71,7 @@ func (p *process) await(known []proc, late <-chan time.Time, hurry <-chan struct
 	case <-hurry:
 		return
 	}
-	look := engine.NewTicker(p.clock, 20*time.Millisecond)
+	look := clock.NewTicker(p.clock, 20*time.Millisecond)
 	defer look.Stop()
 	for len(p.descendants(known)) > 0 {
 		select {

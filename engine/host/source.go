@@ -4,7 +4,7 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // An eventSource tells what happens in folders. All its methods are called with the hub's mutex held; Add
@@ -95,6 +95,6 @@ const (
 )
 
 // openSource opens the best sources that this machine has.
-func openSource(clock engine.Clock) (eventSource, error) {
+func openSource(clock clock.Clock) (eventSource, error) {
 	return openBest(clock)
 }

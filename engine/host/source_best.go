@@ -3,7 +3,7 @@ package host
 import (
 	"errors"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -11,7 +11,7 @@ import (
 // that: fuse, older overlayfs, subvolumes of btrfs. Both write to one feed.
 type bestSource struct {
 	*feed
-	clock   engine.Clock
+	clock   clock.Clock
 	fan     *fanotify
 	in      *inotify        // nil before it is needed
 	refused map[string]bool // folders that it has
@@ -19,7 +19,7 @@ type bestSource struct {
 
 // openBest opens the best sources that there are. Without root that is inotify alone, and on another
 // system fsnotify.
-func openBest(clock engine.Clock) (eventSource, error) {
+func openBest(clock clock.Clock) (eventSource, error) {
 	f := newFeed()
 	fan, err := newFanotify(f, clock)
 	switch {

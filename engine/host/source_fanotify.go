@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -37,7 +37,7 @@ type fanotify struct {
 	*feed
 }
 
-func openFanotify(clock engine.Clock) (eventSource, error) {
+func openFanotify(clock clock.Clock) (eventSource, error) {
 	s, err := newFanotify(newFeed(), clock)
 	if err != nil {
 		return nil, err
@@ -45,7 +45,7 @@ func openFanotify(clock engine.Clock) (eventSource, error) {
 	return s, nil
 }
 
-func newFanotify(f *feed, clock engine.Clock) (*fanotify, error) {
+func newFanotify(f *feed, clock clock.Clock) (*fanotify, error) {
 	s := &fanotify{feed: f, actors: actors{self: os.Getpid()}}
 	if err := s.open(clock); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func newFanotify(f *feed, clock engine.Clock) (*fanotify, error) {
 	return s, nil
 }
 
-func (s *fanotify) open(clock engine.Clock) (err error) {
+func (s *fanotify) open(clock clock.Clock) (err error) {
 	for _, flags := range fanotifyFlags {
 		if err = s.main.open(fanotifyMain, flags); !errors.Is(err, unix.EINVAL) {
 			break

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/fsnotify/fsnotify"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // A notifySource is the source of systems other than Linux. It knows neither the end of a write nor who
@@ -21,7 +21,7 @@ type notifySource struct {
 // kernel's queue.
 const eventBuffer = 4096
 
-func openNotify(engine.Clock) (eventSource, error) {
+func openNotify(clock.Clock) (eventSource, error) {
 	w, err := fsnotify.NewBufferedWatcher(eventBuffer)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/fsnotify/fsnotify"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -30,7 +30,7 @@ type inotify struct {
 	*feed
 }
 
-func openInotify(clock engine.Clock) (eventSource, error) {
+func openInotify(clock clock.Clock) (eventSource, error) {
 	s, err := newInotify(newFeed(), clock)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func openInotify(clock engine.Clock) (eventSource, error) {
 	return s, nil
 }
 
-func newInotify(f *feed, clock engine.Clock) (*inotify, error) {
+func newInotify(f *feed, clock clock.Clock) (*inotify, error) {
 	s := &inotify{feed: f}
 	if err := s.main.open(inotifyMain); err != nil {
 		return nil, err

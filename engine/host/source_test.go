@@ -14,6 +14,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -21,7 +22,7 @@ import (
 const sourceEnv = "MGMT_TEST_SOURCE"
 
 // sources are all of them.
-var sources = map[string]func(engine.Clock) (eventSource, error){
+var sources = map[string]func(clock.Clock) (eventSource, error){
 	"":         openSource,
 	"inotify":  openInotify,
 	"fanotify": openFanotify,
@@ -29,14 +30,14 @@ var sources = map[string]func(engine.Clock) (eventSource, error){
 }
 
 // openChosen opens the source that was chosen.
-func openChosen(clock engine.Clock) (eventSource, error) { return sources[os.Getenv(sourceEnv)](clock) }
+func openChosen(clock clock.Clock) (eventSource, error) { return sources[os.Getenv(sourceEnv)](clock) }
 
 // chosen names it.
 func chosen() string {
 	if s := os.Getenv(sourceEnv); s != "" {
 		return s
 	}
-	if s, err := openFanotify(engine.SystemClock{}); err == nil {
+	if s, err := openFanotify(clock.System{}); err == nil {
 		_ = s.Close()
 		return "fanotify"
 	}

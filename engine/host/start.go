@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -85,7 +86,7 @@ func (p *kept) Limit(memory uint64) error {
 // Stop implements engine.Process.
 func (p *kept) Stop(ctx context.Context) {
 	p.once.Do(func() { p.r.in.Close() })
-	late := engine.NewTimer(p.r.host.clock, p.r.c.Grace)
+	late := clock.NewTimer(p.r.host.clock, p.r.c.Grace)
 	defer late.Stop()
 	select {
 	case <-p.r.proc.exited:
@@ -110,7 +111,7 @@ type forks struct {
 }
 
 // start is startProcess on that thread.
-func (f *forks) start(ctx context.Context, clock engine.Clock, path string, argv []string, attr *os.ProcAttr) (p *os.Process, err error) {
+func (f *forks) start(ctx context.Context, clock clock.Clock, path string, argv []string, attr *os.ProcAttr) (p *os.Process, err error) {
 	done := make(chan struct{})
 	f.mu.Lock()
 	if f.work == nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // said collects the lines of a program, and tells of each.
@@ -111,13 +112,13 @@ const grace = 61 * time.Minute
 
 // handClock is the clock of the machine, but for graces: they pass when the test takes them.
 type handClock struct {
-	engine.SystemClock
+	clock.System
 	graces chan func()
 }
 
 func (c handClock) AfterFunc(d time.Duration, f func()) (stop func() bool) {
 	if d != grace {
-		return c.SystemClock.AfterFunc(d, f)
+		return c.System.AfterFunc(d, f)
 	}
 	c.graces <- f
 	return func() bool { return true }

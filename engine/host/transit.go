@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // A transit is the passage of a name in a watched folder whose subscribers wait for it.
@@ -30,12 +31,12 @@ type transit struct {
 // transits are the names that are on their way. The hub's goroutine owns them.
 type transits struct {
 	order byTime
-	timer *engine.Timer
+	timer *clock.Timer
 	next  time.Time // when the timer runs out; the zero value for never
 }
 
-func newTransits(clock engine.Clock) transits {
-	t := transits{timer: engine.NewTimer(clock, time.Hour)}
+func newTransits(c clock.Clock) transits {
+	t := transits{timer: clock.NewTimer(c, time.Hour)}
 	t.timer.Stop()
 	return t
 }

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"pgregory.net/rapid"
 )
 
@@ -28,7 +28,7 @@ func TestSplitAndJoin(t *testing.T) {
 }
 
 // A tree that nothing was resolved in, for what is only about its shape.
-func loose() *hub { return newHub(engine.SystemClock{}, nil, nil, 0) }
+func loose() *hub { return newHub(clock.System{}, nil, nil, 0) }
 
 func TestPathsOfNodes(t *testing.T) {
 	h := loose()

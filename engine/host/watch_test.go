@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"golang.org/x/sys/unix"
 )
 
@@ -332,7 +333,7 @@ func TestClosedHost(t *testing.T) {
 
 func TestNothingIsOpenedBeforeItIsNeeded(t *testing.T) {
 	opened := false
-	h := newHost(t, Options{open: func(clock engine.Clock) (eventSource, error) { opened = true; return openChosen(clock) }})
+	h := newHost(t, Options{open: func(clock clock.Clock) (eventSource, error) { opened = true; return openChosen(clock) }})
 	if h.Facts().Hostname == "" || h.Facts().CPUs < 1 {
 		t.Errorf("facts %+v", h.Facts())
 	}

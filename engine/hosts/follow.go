@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Change is one step of Follow.
@@ -22,7 +23,7 @@ type Change struct {
 // Store is a World with the clock and the log of its users.
 type Store struct {
 	World engine.World
-	Clock engine.Clock
+	Clock clock.Clock
 	// Tell is called with why the store cannot be used, once for each Loss, and with nil when
 	// it can be used again. A loss that becomes another one is told anew. It must not block; nil for none.
 	Tell func(error)
@@ -105,11 +106,11 @@ const (
 type backoff struct{ next time.Duration }
 
 // wait waits before another try. It answers false when ctx has ended.
-func (b *backoff) wait(ctx context.Context, c engine.Clock) bool {
+func (b *backoff) wait(ctx context.Context, c clock.Clock) bool {
 	if b.next != roomAfter {
 		b.next = min(max(2*b.next, firstWait), mostWait)
 	}
-	return engine.Sleep(ctx, c, b.next) == nil
+	return clock.Sleep(ctx, c, b.next) == nil
 }
 
 // over reports whether an error ends all tries.

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -191,7 +192,7 @@ func TestFollow(t *testing.T) {
 			put(t, inner, fmt.Sprintf("a/%04d=x", i))
 		}
 		var x told
-		s := hosts.Store{World: w, Clock: engine.SystemClock{}, Tell: x.tell}
+		s := hosts.Store{World: w, Clock: clock.System{}, Tell: x.tell}
 		ctx, cancel := context.WithCancel(t.Context())
 		seen := make(chan hosts.Change, 100)
 		done := make(chan struct{})
@@ -228,7 +229,7 @@ func TestFollow(t *testing.T) {
 
 // keeper runs one until the test ends it.
 func keeper(t *testing.T, w engine.World, x *told) (k *hosts.Keeper, end func()) {
-	k = hosts.NewKeeper(hosts.Store{World: w, Clock: engine.SystemClock{}, Tell: x.tell}, 15*time.Second)
+	k = hosts.NewKeeper(hosts.Store{World: w, Clock: clock.System{}, Tell: x.tell}, 15*time.Second)
 	k.OnLive(func(yes bool) {
 		x.mu.Lock()
 		defer x.mu.Unlock()
@@ -407,7 +408,7 @@ func TestKeeperUnsure(t *testing.T) {
 func TestFollowDeaf(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &faulty{World: memory.New(), deaf: true}
-		s := hosts.Store{World: w, Clock: engine.SystemClock{}}
+		s := hosts.Store{World: w, Clock: clock.System{}}
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
 		defer cancel()
 		for range s.Follow(ctx, "a/") {
@@ -436,7 +437,7 @@ func TestClosed(t *testing.T) {
 		w := memory.New()
 		var x told
 		_, end := keeper(t, w, &x)
-		s := hosts.Store{World: w, Clock: engine.SystemClock{}}
+		s := hosts.Store{World: w, Clock: clock.System{}}
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Keeper keeps keys of one host in the store, under one lease. Make it with NewKeeper, and run
@@ -316,7 +317,7 @@ func (k *Keeper) await(ctx context.Context, h *held, failed bool) error {
 	}
 	var retry <-chan struct{}
 	if len(h.refused) > 0 {
-		wake, stop := engine.Wake(k.store.Clock, refusedWait)
+		wake, stop := clock.After(k.store.Clock, refusedWait)
 		defer stop()
 		retry = wake
 	}

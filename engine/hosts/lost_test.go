@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -41,7 +42,7 @@ func TestLossOfAnotherClass(t *testing.T) {
 			go func() {
 				for n := 0; ctx.Err() == nil; n++ {
 					k.Set("g", values(fmt.Sprint("a=", n)))
-					_ = engine.Sleep(ctx, engine.SystemClock{}, 10*time.Second)
+					_ = clock.Sleep(ctx, clock.System{}, 10*time.Second)
 				}
 			}()
 			k.Run(ctx)
@@ -56,7 +57,7 @@ func TestLossOfAnotherClass(t *testing.T) {
 				done := make(chan struct{})
 				go func() {
 					defer close(done)
-					run(ctx, hosts.Store{World: w, Clock: engine.SystemClock{}, Tell: x.tell})
+					run(ctx, hosts.Store{World: w, Clock: clock.System{}, Tell: x.tell})
 				}()
 				synctest.Wait()
 				for _, step := range []struct {

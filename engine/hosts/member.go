@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -55,7 +56,7 @@ func MemberKey(host string) string { return tableHosts + join(host) }
 // Members returns the live hosts, sorted by their names. A record that cannot be read is a
 // Member with a name alone, and hides no other.
 func Members(ctx context.Context, w engine.World) ([]Member, error) {
-	s := Store{World: w, Clock: engine.SystemClock{}}
+	s := Store{World: w, Clock: clock.System{}}
 	kvs, _, err := s.list(ctx, tableHosts)
 	if err != nil {
 		return nil, fmt.Errorf("the hosts: %w", err)

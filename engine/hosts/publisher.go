@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Publisher is what one host shows the others: its record, which says how its graph stands, and its exports. Make it with
@@ -38,7 +39,7 @@ type Publisher struct {
 // PublisherOptions are what a Publisher is made of. All are needed but Version, Used, Quiet and File.
 type PublisherOptions struct {
 	World   engine.World
-	Clock   engine.Clock
+	Clock   clock.Clock
 	Lease   time.Duration // for how long the store keeps everything after this host has died
 	Host    string        // the name of this host
 	Version string        // of the program

@@ -16,6 +16,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
@@ -266,7 +267,7 @@ func TestPublisher(t *testing.T) {
 		w := memory.New()
 		s := &shown{t: t, w: w, log: &strings.Builder{}}
 		s.p = hosts.NewPublisher(hosts.PublisherOptions{
-			World: w, Clock: engine.SystemClock{}, Lease: time.Minute, Host: "me", Version: "1.0", Facts: func() engine.Facts { return engine.Facts{Hostname: "me"} },
+			World: w, Clock: clock.System{}, Lease: time.Minute, Host: "me", Version: "1.0", Facts: func() engine.Facts { return engine.Facts{Hostname: "me"} },
 			Log: slog.New(slog.NewTextHandler(s.log, nil)),
 		})
 		over := make(chan struct{})
@@ -325,7 +326,7 @@ func TestQuietPublisher(t *testing.T) {
 			w := memory.New()
 			s := &shown{t: t, w: w, log: &strings.Builder{}}
 			s.p = hosts.NewPublisher(hosts.PublisherOptions{
-				World: w, Clock: engine.SystemClock{}, Lease: time.Minute, Host: "me", Facts: func() engine.Facts { return engine.Facts{} },
+				World: w, Clock: clock.System{}, Lease: time.Minute, Host: "me", Facts: func() engine.Facts { return engine.Facts{} },
 				Used: hosts.Used(w), Log: slog.New(slog.DiscardHandler), Quiet: quiet,
 			})
 			over := make(chan struct{})
@@ -392,7 +393,7 @@ func TestFindingQ7Removed(t *testing.T) {
 	w := memory.New()
 	defer w.Close()
 	put(t, w, "exports/all/web1/host/a=1", "exports/host:x/web1/host/b%2Fc=1", "exports/all/web10/host/a=1", "exports/all/web=1", "hosts/web1=1")
-	store := hosts.Store{World: w, Clock: engine.SystemClock{}}
+	store := hosts.Store{World: w, Clock: clock.System{}}
 	for _, most := range []int{2, 0} {
 		if n, err := store.DropExports(t.Context(), "web1"); n != most || err != nil {
 			t.Errorf("%d keys, %v; want %d", n, err, most)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -82,7 +83,7 @@ func TestFindingH2Quota(t *testing.T) {
 		var mu sync.Mutex
 		var told []string
 		seen := map[string]bool{}
-		s := hosts.Store{World: w, Clock: engine.SystemClock{}, Over: func(err error) {
+		s := hosts.Store{World: w, Clock: clock.System{}, Over: func(err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if over, ok := errors.AsType[*hosts.QuotaError](err); !ok || over.Topic != "all" || !strings.Contains(err.Error(), "mgmt hosts remove") {
@@ -157,7 +158,7 @@ func TestFindingH2QuotaOfDropped(t *testing.T) {
 	defer w.Close()
 	write(t, w, []byte("{}"), names("foe", 0, 2500)...)
 	write(t, w, []byte("{}"), names("good", 0, 2)...)
-	n, err := (hosts.Store{World: w, Clock: engine.SystemClock{}}).DropExports(t.Context(), "foe")
+	n, err := (hosts.Store{World: w, Clock: clock.System{}}).DropExports(t.Context(), "foe")
 	if err != nil || n != 2500 {
 		t.Error(n, err)
 	}
@@ -172,7 +173,7 @@ func TestFindingH2QuotaOfOwn(t *testing.T) {
 	defer w.Close()
 	var log bytes.Buffer
 	p := hosts.NewPublisher(hosts.PublisherOptions{
-		World: w, Clock: engine.SystemClock{}, Lease: time.Minute, Host: "me", Facts: func() engine.Facts { return engine.Facts{} }, Log: slog.New(slog.NewTextHandler(&log, nil)),
+		World: w, Clock: clock.System{}, Lease: time.Minute, Host: "me", Facts: func() engine.Facts { return engine.Facts{} }, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	part := func(name string, tags int, told bool) {
 		t.Helper()
@@ -216,7 +217,7 @@ func TestFindingH11Schedules(t *testing.T) {
 			defer mu.Unlock()
 			told = append(told, err)
 		}
-		place := hosts.NewScheduler(hosts.Store{World: w, Clock: engine.SystemClock{}}, "me", time.Minute).Place("all", "s")
+		place := hosts.NewScheduler(hosts.Store{World: w, Clock: clock.System{}}, "me", time.Minute).Place("all", "s")
 		go func() {
 			for c := range place.Follow(t.Context(), tell) {
 				mu.Lock()
@@ -261,7 +262,7 @@ func TestFindingH11Semaphore(t *testing.T) {
 		write(t, w, make([]byte, 1<<20), flood...)
 		told := make(chan error, 10)
 		got := make(chan error, 1)
-		s := hosts.Store{World: w, Clock: engine.SystemClock{}, Tell: func(err error) { told <- err }}
+		s := hosts.Store{World: w, Clock: clock.System{}, Tell: func(err error) { told <- err }}
 		go func() {
 			_, err := s.Acquire(t.Context(), 10*time.Minute, reboot, "me")
 			got <- err

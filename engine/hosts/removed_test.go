@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -45,7 +46,7 @@ func TestFindingH9RemovedHostsDoNotCount(t *testing.T) {
 		open := memory.New()
 		defer open.Close()
 		list := &removedList{changed: make(chan struct{})}
-		s := hosts.Store{World: hosts.Without(open, list), Clock: engine.SystemClock{}}
+		s := hosts.Store{World: hosts.Without(open, list), Clock: clock.System{}}
 		lease, err := open.Lease(t.Context(), time.Minute)
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +100,7 @@ func TestFindingH9RemovedHostsDoNotCount(t *testing.T) {
 			}
 		}
 		wants(true, "foe")
-		taken, err := (hosts.Store{World: open, Clock: engine.SystemClock{}}).Acquire(t.Context(), time.Minute, hosts.Semaphore{Topic: "all", Name: "one", Count: 1}, "foe")
+		taken, err := (hosts.Store{World: open, Clock: clock.System{}}).Acquire(t.Context(), time.Minute, hosts.Semaphore{Topic: "all", Name: "one", Count: 1}, "foe")
 		if err != nil {
 			t.Fatal(err)
 		}

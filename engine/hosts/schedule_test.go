@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -26,7 +27,7 @@ func stand(t testing.TB, w engine.World, name, host, strategy string, count int)
 // chosen returns the hosts of a schedule as the store stands.
 func chosen(t testing.TB, w engine.World, name string) string {
 	t.Helper()
-	c, err := hosts.NewScheduler(hosts.Store{World: w, Clock: engine.SystemClock{}}, "nobody", time.Minute).Place("all", name).Ask(t.Context())
+	c, err := hosts.NewScheduler(hosts.Store{World: w, Clock: clock.System{}}, "nobody", time.Minute).Place("all", name).Ask(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +201,7 @@ func (o *office) is() bool {
 // newOffice starts a host that wants to lead.
 func newOffice(t *testing.T, w *memory.World, name string) *office {
 	o := &office{world: &dying{faulty: faulty{World: w.Join()}}}
-	o.Scheduler = hosts.NewScheduler(hosts.Store{World: o.world, Clock: engine.SystemClock{}}, name, 15*time.Second)
+	o.Scheduler = hosts.NewScheduler(hosts.Store{World: o.world, Clock: clock.System{}}, name, 15*time.Second)
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	all.Go(func() { o.Run(ctx) })
@@ -311,7 +312,7 @@ func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &faulty{World: memory.New()}
 		f.set(fmt.Errorf("%w: no permission", engine.ErrRefused), false)
-		s := hosts.NewScheduler(hosts.Store{World: f, Clock: engine.SystemClock{}}, "a", 15*time.Second)
+		s := hosts.NewScheduler(hosts.Store{World: f, Clock: clock.System{}}, "a", 15*time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); s.Run(ctx) }()
@@ -334,7 +335,7 @@ func TestDenied(t *testing.T) {
 func TestPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()
-		s := hosts.NewScheduler(hosts.Store{World: w, Clock: engine.SystemClock{}}, "a", 15*time.Second)
+		s := hosts.NewScheduler(hosts.Store{World: w, Clock: clock.System{}}, "a", 15*time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); s.Run(ctx) }()

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Scheduler stands for schedules in the name of one host, and says which hosts are chosen. One lease serves
@@ -124,7 +124,7 @@ func (p *Place) Gone(ctx context.Context) error {
 
 // await waits until the store has come to a state.
 func (p *Place) await(ctx context.Context, done func() bool) error {
-	late, stop := engine.Wake(p.s.store.Clock, callTime)
+	late, stop := clock.After(p.s.store.Clock, callTime)
 	defer stop()
 	for {
 		moved := p.s.changes()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // seenEvery is how often a host says that it is there. A host that has died was there a minute later at most.
@@ -24,7 +25,7 @@ func SeenKey(host string) string { return tableSeen + join(host) }
 
 // LastSeen returns when each host has last said that it is there, by its own clock. A record that can't be read is left out.
 func LastSeen(ctx context.Context, w engine.World) (map[string]time.Time, error) {
-	s := Store{World: w, Clock: engine.SystemClock{}}
+	s := Store{World: w, Clock: clock.System{}}
 	kvs, _, err := s.list(ctx, tableSeen)
 	if err != nil {
 		return nil, fmt.Errorf("when the hosts were last there: %w", err)
@@ -54,7 +55,7 @@ func (p *Publisher) tellSeen(ctx context.Context) {
 		} else if errors.Is(err, engine.ErrUnavailable) {
 			wait = mostWait
 		}
-		if engine.Sleep(ctx, p.o.Clock, wait) != nil {
+		if clock.Sleep(ctx, p.o.Clock, wait) != nil {
 			if err == nil { // a store that is away would hold the end up
 				_ = p.writeSeen(context.WithoutCancel(ctx))
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -31,7 +32,7 @@ func TestFindingQ13Seen(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		p := hosts.NewPublisher(hosts.PublisherOptions{
-			World: w, Clock: engine.SystemClock{}, Lease: 15 * time.Second, Host: "me", Facts: func() engine.Facts { return engine.Facts{} },
+			World: w, Clock: clock.System{}, Lease: 15 * time.Second, Host: "me", Facts: func() engine.Facts { return engine.Facts{} },
 			Used: hosts.Used(w), Log: slog.New(slog.NewTextHandler(log, nil)),
 		})
 		over := make(chan struct{})

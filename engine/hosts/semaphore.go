@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -65,7 +66,7 @@ func (s Store) Acquire(ctx context.Context, ttl time.Duration, x Semaphore, hold
 // Holder takes places of semaphores for one host, and logs when the store is lost meanwhile, and when it is back.
 type Holder struct {
 	World engine.World
-	Clock engine.Clock
+	Clock clock.Clock
 	Lease time.Duration // for how long a place outlives a host that has died
 	Host  string        // its name, which a request shows
 	Log   *slog.Logger

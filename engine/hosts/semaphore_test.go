@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -26,7 +27,7 @@ func TestSemaphore(t *testing.T) {
 		var order []int
 		var all sync.WaitGroup
 		for i := range 30 {
-			s := hosts.Store{World: w.Join(), Clock: engine.SystemClock{}}
+			s := hosts.Store{World: w.Join(), Clock: clock.System{}}
 			all.Go(func() {
 				h, err := s.Acquire(t.Context(), 15*time.Second, reboot, fmt.Sprint("h", i))
 				if err != nil {
@@ -45,7 +46,7 @@ func TestSemaphore(t *testing.T) {
 			})
 			synctest.Wait()
 		}
-		s := hosts.Store{World: w, Clock: engine.SystemClock{}}
+		s := hosts.Store{World: w, Clock: clock.System{}}
 		holders, waiting, err := s.Holders(t.Context(), reboot)
 		if err != nil || fmt.Sprint(holders) != "[h0 h1]" || len(waiting) != 28 {
 			t.Errorf("held by %v, waited for by %v, %v", holders, waiting, err)
@@ -72,7 +73,7 @@ func TestSemaphoreLost(t *testing.T) {
 		w := memory.New()
 		one := hosts.Semaphore{Topic: "all", Name: "x", Count: 1}
 		first := &dying{faulty: faulty{World: w.Join()}}
-		a, err := hosts.Store{World: first, Clock: engine.SystemClock{}}.Acquire(t.Context(), 15*time.Second, one, "a")
+		a, err := hosts.Store{World: first, Clock: clock.System{}}.Acquire(t.Context(), 15*time.Second, one, "a")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +81,7 @@ func TestSemaphoreLost(t *testing.T) {
 		var got []string
 		waits := func(name string, w engine.World) {
 			go func() {
-				h, err := hosts.Store{World: w, Clock: engine.SystemClock{}}.Acquire(t.Context(), 15*time.Second, one, name)
+				h, err := hosts.Store{World: w, Clock: clock.System{}}.Acquire(t.Context(), 15*time.Second, one, name)
 				if err != nil {
 					t.Error(err)
 					return
@@ -140,7 +141,7 @@ func TestSemaphoreLeaseEnds(t *testing.T) {
 		for range 2000 {
 			w := &late{dying: dying{faulty: faulty{World: store}}}
 			one := hosts.Semaphore{Topic: "all", Name: "x", Count: 1}
-			h, err := hosts.Store{World: w, Clock: engine.SystemClock{}}.Acquire(t.Context(), time.Minute, one, "a")
+			h, err := hosts.Store{World: w, Clock: clock.System{}}.Acquire(t.Context(), time.Minute, one, "a")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +154,7 @@ func TestSemaphoreLeaseEnds(t *testing.T) {
 func TestSemaphoreEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New()
-		s := hosts.Store{World: w, Clock: engine.SystemClock{}}
+		s := hosts.Store{World: w, Clock: clock.System{}}
 		one := hosts.Semaphore{Topic: "all", Name: "x", Count: 1}
 		h, err := s.Acquire(t.Context(), time.Minute, one, "a")
 		if err != nil {
@@ -171,13 +172,13 @@ func TestSemaphoreEnds(t *testing.T) {
 		f := &faulty{World: w}
 		f.set(fmt.Errorf("%w: down", engine.ErrUnavailable), false)
 		time.AfterFunc(time.Minute, func() { f.set(nil, false) })
-		h, err = hosts.Store{World: f, Clock: engine.SystemClock{}}.Acquire(t.Context(), time.Minute, one, "c")
+		h, err = hosts.Store{World: f, Clock: clock.System{}}.Acquire(t.Context(), time.Minute, one, "c")
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.Release()
 		f.set(fmt.Errorf("%w: no right", engine.ErrRefused), false)
-		if _, err := (hosts.Store{World: f, Clock: engine.SystemClock{}}).Acquire(t.Context(), time.Minute, one, "d"); !errors.Is(err, engine.ErrRefused) {
+		if _, err := (hosts.Store{World: f, Clock: clock.System{}}).Acquire(t.Context(), time.Minute, one, "d"); !errors.Is(err, engine.ErrRefused) {
 			t.Errorf("refused: %v", err)
 		}
 		if err := w.Close(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -36,14 +36,14 @@ type limited struct {
 	net.Listener
 	free  chan struct{} // holds a token for each connection
 	done  chan struct{} // closed with the listener
-	clock engine.Clock
+	clock clock.Clock
 	once  sync.Once
 
 	mu    sync.Mutex
 	quiet list.List // the *limitedConn that ask nothing, the longest quiet first
 }
 
-func newLimited(l net.Listener, most int, clock engine.Clock) *limited {
+func newLimited(l net.Listener, most int, clock clock.Clock) *limited {
 	return &limited{Listener: l, free: make(chan struct{}, most), done: make(chan struct{}), clock: clock}
 }
 
@@ -63,7 +63,7 @@ func (l *limited) Accept() (net.Conn, error) {
 			return l.admit(c), nil
 		default:
 		}
-		again, stop := engine.Wake(l.clock, l.makeRoom())
+		again, stop := clock.After(l.clock, l.makeRoom())
 		select {
 		case l.free <- struct{}{}:
 			stop()

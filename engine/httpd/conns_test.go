@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // TestMakesRoom: the one that is quiet for longest goes, and only when it has had a while to ask; one
 // that asks stays, also when all others do; and the end of the listener waits for no place.
 func TestMakesRoom(t *testing.T) {
-	l := newLimited(mustListen(t, socketIn(t)), 2, engine.SystemClock{})
+	l := newLimited(mustListen(t, socketIn(t)), 2, clock.System{})
 	next := func() (*limitedConn, net.Conn) {
 		there, err := Dial(t.Context(), l.Addr().String())
 		if err != nil {

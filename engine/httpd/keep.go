@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -22,7 +22,7 @@ func (s *Socket) keep(ctx context.Context, every time.Duration, log *slog.Logger
 		log.Warn("all users can write to the folder of the socket, and so put another socket in its place that lies to its callers; fix it with chmod o-w or +t, or name another place", slog.String("path", s.path))
 	}
 	for {
-		wake, stop := engine.Wake(s.opt.Clock, every)
+		wake, stop := clock.After(s.opt.Clock, every)
 		select {
 		case <-wake:
 		case <-ctx.Done():

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -28,7 +28,7 @@ func mustListen(t testing.TB, path string) *Socket {
 
 // stillClock stands still until a test moves it. Its timers are the machine's.
 type stillClock struct {
-	engine.SystemClock
+	clock.System
 	mu  sync.Mutex
 	now time.Time
 }

@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // TestFindingA11RefusedPeers: however often a peer is refused, the log has one line a minute, and
@@ -67,7 +67,7 @@ func TestFindingA11HalfOpenConnections(t *testing.T) {
 	}), ReadHeaderTimeout: time.Minute, ConnContext: withConn}
 	done := make(chan error, 1)
 	before := openFiles(t)
-	go func() { done <- srv.Serve(newLimited(l, most, engine.SystemClock{})) }()
+	go func() { done <- srv.Serve(newLimited(l, most, clock.System{})) }()
 	for range 300 {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {

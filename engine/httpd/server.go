@@ -9,7 +9,7 @@ import (
 	"runtime/debug"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Server answers the requests of a Table. Its exported fields are not altered after
@@ -21,7 +21,7 @@ type Server struct {
 	Admit  func(Peer, *Route) error // refuses a known caller that may not use a route; nil for none. Recheck asks without a route
 	Errors func(error) *Problem     // makes the answer to a client from an error; AsProblem where it is nil
 	Logger *slog.Logger             // discards when nil
-	Clock  engine.Clock             // of time spans; nil for that of the machine
+	Clock  clock.Clock              // of time spans; nil for that of the machine
 
 	once    sync.Once
 	slots   chan struct{} // holds a token for each request that lasts
@@ -47,7 +47,7 @@ func (s *Server) Recheck() {
 func (s *Server) init() {
 	s.once.Do(func() {
 		s.Limits = s.Limits.or()
-		s.Clock = engine.ClockOr(s.Clock)
+		s.Clock = clock.Or(s.Clock)
 		s.slots = make(chan struct{}, lasting(s.Limits.Lasting))
 		if s.Logger == nil {
 			s.Logger = slog.New(slog.DiscardHandler)
@@ -182,7 +182,7 @@ func (s *Server) answer(w *writer, r *http.Request) (any, error) {
 			return nil, NewProblem(http.StatusServiceUnavailable, "too many requests wait for something").WithHint("end some of them")
 		}
 	} else {
-		ctx, cancel := engine.WithTimeout(r.Context(), s.Clock, s.Limits.Answer, nil)
+		ctx, cancel := clock.WithTimeout(r.Context(), s.Clock, s.Limits.Answer, nil)
 		defer cancel()
 		r = r.WithContext(ctx)
 	}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
@@ -24,9 +24,9 @@ func (e *InUseError) Error() string { return "another program listens on " + e.P
 
 // SocketOptions say how to make a socket.
 type SocketOptions struct {
-	Mode  fs.FileMode  // of the socket, whatever the umask; 0 for 0660
-	Flag  string       // by which a user names another socket, for errors; may be empty
-	Clock engine.Clock // nil for that of the machine
+	Mode  fs.FileMode // of the socket, whatever the umask; 0 for 0660
+	Flag  string      // by which a user names another socket, for errors; may be empty
+	Clock clock.Clock // nil for that of the machine
 }
 
 func (o SocketOptions) another() string {
@@ -60,7 +60,7 @@ type bound struct {
 // socket with a listener is a *InUseError, and another file there is an error. Close the socket, or
 // serve on it.
 func Listen(ctx context.Context, path string, o SocketOptions) (*Socket, error) {
-	o.Mode, o.Clock = cmp.Or(o.Mode, 0o660), engine.ClockOr(o.Clock)
+	o.Mode, o.Clock = cmp.Or(o.Mode, 0o660), clock.Or(o.Clock)
 	info, err := os.Stat(filepath.Dir(path))
 	if err != nil {
 		return nil, fmt.Errorf("the socket %s: %w", path, err)
@@ -142,14 +142,14 @@ const (
 )
 
 // lock keeps other starters out until the folder is closed.
-func lock(ctx context.Context, dir *os.File, clock engine.Clock) error {
-	until := clock.Now().Add(lockFor)
+func lock(ctx context.Context, dir *os.File, c clock.Clock) error {
+	until := c.Now().Add(lockFor)
 	for {
 		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EWOULDBLOCK) || !clock.Now().Before(until) {
+		if !errors.Is(err, unix.EWOULDBLOCK) || !c.Now().Before(until) {
 			return err
 		}
-		wake, stop := engine.Wake(clock, lockEvery)
+		wake, stop := clock.After(c, lockEvery)
 		select {
 		case <-wake:
 		case <-ctx.Done():

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // The media types of a stream.
@@ -72,7 +72,7 @@ func (s *Server) Stream(w http.ResponseWriter, r *http.Request, st Stream) error
 
 // page asks for the next messages, with the time limit of an ordinary answer: a source that hangs ends the stream.
 func (s *Server) page(ctx context.Context, st Stream) ([]Message, bool, error) {
-	ctx, cancel := engine.WithTimeout(ctx, s.Clock, s.Limits.Answer, nil)
+	ctx, cancel := clock.WithTimeout(ctx, s.Clock, s.Limits.Answer, nil)
 	defer cancel()
 	return st.Page(ctx)
 }
@@ -80,7 +80,7 @@ func (s *Server) page(ctx context.Context, st Stream) ([]Message, bool, error) {
 // await waits until there may be more, and gives a sign of life meanwhile.
 func (s *Server) await(ctx context.Context, changed <-chan struct{}, f *feed) error {
 	for {
-		wake, stop := engine.Wake(s.Clock, s.Limits.Heartbeat)
+		wake, stop := clock.After(s.Clock, s.Limits.Heartbeat)
 		select {
 		case <-wake:
 			if err := f.heartbeat(); err != nil {

@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
@@ -25,7 +25,7 @@ type TLSOptions struct {
 	CA        string // signs the certificates of callers; several may stand in it
 
 	Logger *slog.Logger // discards when nil
-	Clock  engine.Clock // nil for that of the machine
+	Clock  clock.Clock  // nil for that of the machine
 }
 
 // lookAgain is how long a look at the files holds.
@@ -52,7 +52,7 @@ type signature struct {
 }
 
 func newKeeper(o TLSOptions) (*keeper, error) {
-	o.Clock, o.Logger = engine.ClockOr(o.Clock), cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	o.Clock, o.Logger = clock.Or(o.Clock), cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	k := &keeper{opt: o}
 	if o.Cert == "" || o.Key == "" || o.CA == "" {
 		return nil, errors.New("a certificate, its key and a CA are all required for TLS")

@@ -3,14 +3,14 @@ package journal
 import (
 	"errors"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // run writes appended entries: at once after a pause, and at most every
 // FlushEvery unless the buffer fills up.
 func (h *History) run() {
 	defer close(h.done)
-	prune := engine.NewTimer(h.opt.Clock, prunePause)
+	prune := clock.NewTimer(h.opt.Clock, prunePause)
 	defer prune.Stop()
 	for {
 		select {
@@ -23,7 +23,7 @@ func (h *History) run() {
 		if h.flush(false) != nil {
 			nudge(h.wake) // what could not be written is tried again
 		}
-		pause := engine.NewTimer(h.opt.Clock, h.opt.FlushEvery)
+		pause := clock.NewTimer(h.opt.Clock, h.opt.FlushEvery)
 		select {
 		case <-pause.C:
 		case <-h.hurry:

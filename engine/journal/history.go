@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Entry is one thing that has happened.
@@ -30,7 +30,7 @@ type HistoryOptions struct {
 	MaxBytes   int64            // the oldest go when there is more; 32 MiB if 0
 	FlushEvery time.Duration    // how often at most it is written, and how much a kill may lose; 1s if 0
 	Buffer     int              // bytes that may wait to be written; 4 MiB if 0
-	Clock      engine.Clock     // of the pauses; that of the machine if nil
+	Clock      clock.Clock      // of the pauses; that of the machine if nil
 	Now        func() time.Time // the time of entries; that of Clock if nil
 }
 
@@ -39,7 +39,7 @@ func (o HistoryOptions) withDefaults() HistoryOptions {
 	o.MaxBytes = cmp.Or(o.MaxBytes, 32<<20)
 	o.FlushEvery = cmp.Or(o.FlushEvery, time.Second)
 	o.Buffer = cmp.Or(o.Buffer, 4<<20)
-	o.Clock = engine.ClockOr(o.Clock)
+	o.Clock = clock.Or(o.Clock)
 	if o.Now == nil {
 		o.Now = o.Clock.Now
 	}

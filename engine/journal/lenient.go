@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Lenient is a Store that goes on when the disk is full or can no longer be
@@ -46,7 +47,7 @@ const (
 
 // NewLenient returns a store that stands before another one, which stays the caller's. It tries by a clock whether there is room again, and
 // logs when that has gone and come. Close it before the other one.
-func NewLenient(s engine.Store, log *slog.Logger, clock engine.Clock) *Lenient {
+func NewLenient(s engine.Store, log *slog.Logger, clock clock.Clock) *Lenient {
 	return &Lenient{store: s, log: log, now: clock.Now}
 }
 

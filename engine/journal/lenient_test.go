@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/storetest"
@@ -97,7 +98,7 @@ func TestLenient(t *testing.T) {
 func TestLenientAtTheEnd(t *testing.T) {
 	for _, room := range []bool{false, true} {
 		disk := &failing{Memory: journal.NewMemory(), err: journal.ErrUnwritable}
-		l := journal.NewLenient(disk, slog.New(slog.DiscardHandler), engine.SystemClock{})
+		l := journal.NewLenient(disk, slog.New(slog.DiscardHandler), clock.System{})
 		if err := l.Commit(t.Context(), written("a", "1")); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func TestLenientAtTheEnd(t *testing.T) {
 func TestLenientIsAStore(t *testing.T) {
 	for _, err := range []error{nil, journal.ErrFull} {
 		storetest.Run(t, storetest.Backend{Open: func(*testing.T) engine.Store {
-			return journal.NewLenient(&failing{Memory: journal.NewMemory(), err: err}, slog.New(slog.DiscardHandler), engine.SystemClock{})
+			return journal.NewLenient(&failing{Memory: journal.NewMemory(), err: err}, slog.New(slog.DiscardHandler), clock.System{})
 		}})
 	}
 }

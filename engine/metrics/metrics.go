@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -27,7 +28,7 @@ const (
 type Options struct {
 	Version string // of the program
 	// Clock tells the time of the last convergence, and bounds the wait for Source; that of the machine when nil.
-	Clock engine.Clock
+	Clock clock.Clock
 	// Source is asked at each scrape, and nothing it tells is shown when nil.
 	Source Source
 }
@@ -35,7 +36,7 @@ type Options struct {
 // Metrics counts. Its methods may be called from any goroutine unless they say
 // otherwise.
 type Metrics struct {
-	clock   engine.Clock
+	clock   clock.Clock
 	version string
 	source  atomic.Pointer[Source]
 
@@ -88,7 +89,7 @@ var (
 
 // New returns a Metrics that has counted nothing.
 func New(o Options) *Metrics {
-	m := &Metrics{clock: engine.ClockOr(o.Clock), version: cmp.Or(o.Version, "unknown"), latency: newHistogram(latencyBounds)}
+	m := &Metrics{clock: clock.Or(o.Clock), version: cmp.Or(o.Version, "unknown"), latency: newHistogram(latencyBounds)}
 	if o.Source != nil {
 		m.source.Store(&o.Source)
 	}

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/metrics"
@@ -33,7 +34,7 @@ var update = flag.Bool("update", false, "write testdata")
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // standing is a clock that stands still, and whose timers are those of the machine.
-type standing struct{ engine.SystemClock }
+type standing struct{ clock.System }
 
 func (standing) Now() time.Time { return time.UnixMilli(1_700_000_000_250) }
 

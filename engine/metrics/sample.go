@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -35,7 +36,7 @@ func (m *Metrics) sampleFamilies(ctx context.Context) []*family {
 	if source == nil {
 		return nil
 	}
-	ctx, cancel := engine.WithTimeout(ctx, m.clock, sampleWait, nil)
+	ctx, cancel := clock.WithTimeout(ctx, m.clock, sampleWait, nil)
 	defer cancel()
 	s, err := (*source)(ctx)
 	responding := gauge("mgmt_responding", "Whether the scheduler answered this scrape: 1 or 0.").add(truth(err == nil))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/provider/protocol"
@@ -240,7 +241,7 @@ func (s *session) hear(l *protocol.LogLine) {
 }
 
 // within returns a context that ends after a time by a clock.
-func within(ctx context.Context, clock engine.Clock, d time.Duration) (context.Context, func()) {
+func within(ctx context.Context, clock clock.Clock, d time.Duration) (context.Context, func()) {
 	timed, cancel := context.WithCancelCause(ctx)
 	stop := clock.AfterFunc(d, func() { cancel(fmt.Errorf("it has not answered within %s", d)) })
 	return timed, func() {

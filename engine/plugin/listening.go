@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
@@ -165,7 +166,7 @@ func (s *session) reach(ctx context.Context, at string, proc engine.Process) (ne
 			}
 			return conn, nil
 		}
-		t := engine.NewTimer(s.clock, tryWait)
+		t := clock.NewTimer(s.clock, tryWait)
 		select {
 		case <-t.C:
 		case <-timed.Done():

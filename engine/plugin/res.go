@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 	"github.com/reactivegraph/mgmt/provider/protocol"
@@ -115,7 +116,7 @@ func (r *res) Watch(ctx context.Context) error {
 		return r.follow(ctx, ear)
 	}
 	r.init.Running()
-	every := engine.NewTicker(r.ses.clock, r.kind.plugin.Poll)
+	every := clock.NewTicker(r.ses.clock, r.kind.plugin.Poll)
 	defer every.Stop()
 	for {
 		select {
@@ -167,7 +168,7 @@ const rewatchPause = time.Second
 // rest waits before the next watch. Changes are missed meanwhile, but the next watch begins with an event. It reports whether ctx
 // goes on.
 func (r *res) rest(ctx context.Context) bool {
-	t := engine.NewTimer(r.ses.clock, rewatchPause)
+	t := clock.NewTimer(r.ses.clock, rewatchPause)
 	defer t.Stop()
 	select {
 	case <-t.C:

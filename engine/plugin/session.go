@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
@@ -50,7 +51,7 @@ const (
 type session struct {
 	plugin  *Plugin
 	host    engine.Host
-	clock   engine.Clock
+	clock   clock.Clock
 	lines   *ring
 	hidden  secrets.Texts
 	records commits
@@ -331,7 +332,7 @@ func (s *session) pause(pauses int) {
 	if n, err := rand.Int(rand.Reader, big.NewInt(int64(d/5))); err == nil {
 		d += time.Duration(n.Int64()) - d/10
 	}
-	t := engine.NewTimer(s.clock, d)
+	t := clock.NewTimer(s.clock, d)
 	defer t.Stop()
 	select {
 	case <-t.C:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
@@ -24,7 +25,7 @@ type Call struct {
 	Name    string         // of the program in its errors; empty for the first of Command.Argv
 	Command engine.Command // with the question as Stdin
 	Timeout time.Duration  // 0 for none
-	Clock   engine.Clock   // of Timeout; nil for that of the machine
+	Clock   clock.Clock    // of Timeout; nil for that of the machine
 	Hidden  *secrets.Texts // texts that no error may hold; nil for none
 }
 
@@ -32,7 +33,7 @@ type Call struct {
 // after Command.MaxOutput is ended.
 func (c *Call) Do(ctx context.Context, run Runner) ([]byte, error) {
 	if c.Timeout > 0 {
-		timed, cancel := engine.WithTimeout(ctx, engine.ClockOr(c.Clock), c.Timeout, fmt.Errorf("it has not ended within %s", c.Timeout))
+		timed, cancel := clock.WithTimeout(ctx, clock.Or(c.Clock), c.Timeout, fmt.Errorf("it has not ended within %s", c.Timeout))
 		defer cancel()
 		ctx = timed
 	}

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -139,7 +140,7 @@ func (x *execution) execute(ctx context.Context) error {
 	defer x.cancel(nil)
 	if x.timeout > 0 {
 		cause := fmt.Errorf("'%s' was still running after %s, and was killed", commandLine(x.shown), x.timeout)
-		timed, cancel := engine.WithTimeout(ctx, engine.ClockOf(x.rt.Host), x.timeout, cause)
+		timed, cancel := clock.WithTimeout(ctx, engine.ClockOf(x.rt.Host), x.timeout, cause)
 		defer cancel()
 		ctx = timed
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // controller is what all resources of a kind have in common: it alone calls the
@@ -45,7 +46,7 @@ type controller struct {
 }
 
 // clock is that of the host.
-func (c *controller) clock() engine.Clock { return engine.ClockOf(c.host) }
+func (c *controller) clock() clock.Clock { return engine.ClockOf(c.host) }
 
 // member is a resource from Init to Cleanup.
 type member struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -31,7 +32,7 @@ type opened struct {
 	Transport
 	target *Target
 	hidden *secrets.Texts
-	clock  engine.Clock
+	clock  clock.Clock
 }
 
 func newLine(t *Target) *line { return &line{turn: make(chan struct{}, 1), target: t} }
@@ -151,7 +152,7 @@ func (t *Target) connect(ctx context.Context, h engine.Host) (*opened, error) {
 		return nil, t.lost(nil, hidden, err)
 	}
 	o := &opened{target: t, hidden: hidden, clock: engine.ClockOf(h)}
-	limited, cancel := engine.WithTimeout(ctx, engine.ClockOf(h), connectLimit, fmt.Errorf("it has not connected within %s", connectLimit))
+	limited, cancel := clock.WithTimeout(ctx, engine.ClockOf(h), connectLimit, fmt.Errorf("it has not connected within %s", connectLimit))
 	defer cancel()
 	err = engine.Guard("connecting", func() (err error) {
 		o.Transport, err = t.over.connect(limited, &Line{Target: t.Name, Host: h}, info)
@@ -186,7 +187,7 @@ func (l *line) doubt(ctx context.Context, o *opened, resources []string, err err
 	}
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
-	limited, cancel := engine.WithTimeout(context.WithoutCancel(ctx), o.clock, verifyLimit, fmt.Errorf("it has not answered within %s", verifyLimit))
+	limited, cancel := clock.WithTimeout(context.WithoutCancel(ctx), o.clock, verifyLimit, fmt.Errorf("it has not answered within %s", verifyLimit))
 	defer cancel()
 	if l.open == o {
 		if engine.Guard("Verify", func() error { return o.Verify(limited) }) == nil {

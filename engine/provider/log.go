@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
@@ -110,7 +110,7 @@ func NewLogger(o LogOptions) *Logger {
 		o.Sink = func(Event) {}
 	}
 	if o.Now == nil {
-		o.Now = engine.SystemClock{}.Now
+		o.Now = clock.System{}.Now
 	}
 	b := &logBook{opt: o}
 	if o.Titles != nil {

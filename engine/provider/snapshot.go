@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -127,10 +128,10 @@ const (
 )
 
 // over reports whether the provider may be asked.
-func (o *outage) over(clock engine.Clock) bool { return o.err == nil || !clock.Now().Before(o.until) }
+func (o *outage) over(clock clock.Clock) bool { return o.err == nil || !clock.Now().Before(o.until) }
 
 // begin notes a failure.
-func (o *outage) begin(clock engine.Clock, err error) {
+func (o *outage) begin(clock clock.Clock, err error) {
 	o.pause = min(max(2*o.pause, firstPause), lastPause)
 	o.err, o.until = err, clock.Now().Add(o.pause)
 }
@@ -196,7 +197,7 @@ func (c *controller) load(ctx context.Context, rt *Runtime, f Filter, due []Name
 	rt = c.there(rt)
 	before := c.before(f, due)
 	limit := c.kind.limit
-	limited, cancel := engine.WithTimeout(ctx, c.clock(), limit, fmt.Errorf("reading has not ended after %s", limit))
+	limited, cancel := clock.WithTimeout(ctx, c.clock(), limit, fmt.Errorf("reading has not ended after %s", limit))
 	defer cancel()
 	err := c.fetch(limited, rt, f)
 	switch {

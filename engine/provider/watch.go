@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // watch is what tells the members of changes, for as long as one of them listens: a
@@ -180,7 +181,7 @@ func (c *controller) poll(ctx context.Context, p Provider, news *news) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-engine.NewTimer(c.clock(), jitter(every)).C:
+		case <-clock.NewTimer(c.clock(), jitter(every)).C:
 		}
 		if stamper != nil {
 			stamp, err := c.stamp(ctx, stamper)
@@ -294,7 +295,7 @@ func (c *controller) retryTimer(ctx context.Context) (<-chan time.Time, func()) 
 	if c.down.err == nil {
 		return nil, func() {}
 	}
-	t := engine.NewTimer(c.clock(), c.down.until.Sub(c.clock().Now()))
+	t := clock.NewTimer(c.clock(), c.down.until.Sub(c.clock().Now()))
 	return t.C, func() { t.Stop() }
 }
 

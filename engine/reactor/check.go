@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 )
 
@@ -75,7 +76,7 @@ func (x *runner) withTimeout(ctx context.Context, d time.Duration) (context.Cont
 	if d <= 0 {
 		return ctx, func() {}
 	}
-	return engine.WithTimeout(ctx, x.opt.Clock, d, fmt.Errorf("%w after %s", errTimeout, d))
+	return clock.WithTimeout(ctx, x.opt.Clock, d, fmt.Errorf("%w after %s", errTimeout, d))
 }
 
 // check calls CheckApply of one vertex, or CheckApplyBatch of the first of several, and stores the

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // alarm is something that the loop has to do at a time.
@@ -19,7 +19,7 @@ type alarm struct {
 // timer that waits for the first of them.
 type alarms struct {
 	list  []alarm
-	timer *engine.Timer
+	timer *clock.Timer
 	armed int64 // the time that the timer waits for; 0 for none
 }
 

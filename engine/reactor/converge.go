@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // hasHeard reports whether the loop has, or is sure to get, the news of all that has happened before the graph came to rest. Else it
@@ -18,7 +19,7 @@ func (l *loop) hasHeard() bool {
 	if h.asked == heard {
 		h.asked = stirs
 		l.enders.Go(func() {
-			ctx, cancel := engine.WithTimeout(l.ctx, l.opt.Clock, hearFor, nil)
+			ctx, cancel := clock.WithTimeout(l.ctx, l.opt.Clock, hearFor, nil)
 			defer cancel()
 			host.Hear(ctx)
 			h.heard.Store(stirs)

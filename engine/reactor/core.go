@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
@@ -66,11 +67,11 @@ func (c *core) init(o Options) {
 
 // now is the time since the reactor was made, by the monotonic clock. It begins at
 // 1, so that 0 may stand for never.
-func (c *core) now() int64 { return int64(engine.Since(c.opt.Clock, c.epoch)) + 1 }
+func (c *core) now() int64 { return int64(clock.Since(c.opt.Clock, c.epoch)) + 1 }
 
 // newTimer is the timer of components.
 func (c *core) newTimer(d time.Duration) (<-chan time.Time, func() bool) {
-	t := engine.NewTimer(c.opt.Clock, d)
+	t := clock.NewTimer(c.opt.Clock, d)
 	return t.C, t.Stop
 }
 
@@ -139,7 +140,7 @@ func (c *core) read(method string, err error) error {
 	}
 	text := make(chan error, 1)
 	c.enders.Go(func() { text <- engine.Freeze(method, err) })
-	late := engine.NewTimer(c.opt.Clock, readTime)
+	late := clock.NewTimer(c.opt.Clock, readTime)
 	defer late.Stop()
 	select {
 	case err := <-text:

@@ -101,7 +101,7 @@ func dirty(s engine.State) bool {
 func (l *loop) arm() {
 	a := &l.alarms
 	if len(a.list) == 0 && a.armed == 0 {
-		a.timer.Stop() // it may have ended: see engine.CountingClock
+		a.timer.Stop() // it may have ended: see clock.Counting
 	}
 	if len(a.list) == 0 || a.armed == a.list[0].at {
 		return

@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
@@ -15,7 +16,6 @@ type vertexHost vertex
 var (
 	_ engine.Host        = (*vertexHost)(nil)
 	_ engine.SharedHost  = (*vertexHost)(nil)
-	_ engine.ClockHost   = (*vertexHost)(nil)
 	_ engine.WaitingHost = (*vertexHost)(nil)
 	_ engine.WritingHost = (*vertexHost)(nil)
 	_ safepath.Host      = (*vertexHost)(nil)
@@ -63,8 +63,8 @@ func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error
 	return (*vertex)(h).watch.Subs().Add(sub), err
 }
 
-// Clock implements engine.ClockHost.
-func (h *vertexHost) Clock() engine.Clock { return h.core.opt.Clock }
+// Clock is asked for by engine.ClockOf.
+func (h *vertexHost) Clock() clock.Clock { return h.core.opt.Clock }
 
 // Waits implements engine.WaitingHost.
 func (h *vertexHost) Waits(ctx context.Context) (done func()) { return (*vertex)(h).wait(ctx) }

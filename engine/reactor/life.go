@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Run runs until the context ends, and then stops everything and waits for it.
@@ -17,7 +18,7 @@ func (r *Reactor) Run(ctx context.Context) error {
 	r.ctx = ctx
 	r.env.Start(ctx)
 	r.loop.moment = r.now()
-	r.loop.alarms.timer = engine.NewTimer(r.opt.Clock, time.Hour)
+	r.loop.alarms.timer = clock.NewTimer(r.opt.Clock, time.Hour)
 	defer r.loop.alarms.timer.Stop()
 	defer r.memory.recorder.Cut() // after Abandon some records are left
 	defer func() { r.waitOrQuit(r.memory.recorder.End(), nil, nil) }()
@@ -71,7 +72,7 @@ func (l *loop) stop() error {
 	for _, v := range l.byIndex {
 		l.cut(v)
 	}
-	late := engine.NewTimer(l.opt.Clock, stoppingAfter)
+	late := clock.NewTimer(l.opt.Clock, stoppingAfter)
 	defer late.Stop()
 	ended := l.drain(late.C)
 	locked := l.lockForGood(late.C)
@@ -191,7 +192,7 @@ func (c *core) waitOrQuit(done <-chan struct{}, late <-chan time.Time, tell func
 			quit = true
 		}
 	}
-	grace := engine.NewTimer(c.opt.Clock, abandonGrace)
+	grace := clock.NewTimer(c.opt.Clock, abandonGrace)
 	defer grace.Stop()
 	select {
 	case <-done:

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -573,7 +574,7 @@ func TestFindingQ3WaitTakesNoSlot(t *testing.T) {
 		for i := range 50 {
 			d.add(fmt.Sprintf("%d", i), &fake{w: newWorld(), check: func(ctx context.Context, f *fake, _ bool) (bool, error) {
 				defer engine.Waits(ctx, f.init.Host)()
-				return true, engine.Sleep(ctx, engine.ClockOf(f.init.Host), time.Second)
+				return true, clock.Sleep(ctx, engine.ClockOf(f.init.Host), time.Second)
 			}})
 		}
 		start := time.Now()

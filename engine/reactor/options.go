@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
@@ -73,7 +74,7 @@ type Options struct {
 	Heartbeat      func()
 	HeartbeatEvery time.Duration
 	// Clock gives the time, and all timers; that of the machine when nil.
-	Clock engine.Clock
+	Clock clock.Clock
 	// Wall is the wall clock, by which a Pause ends; that of Clock when nil.
 	Wall func() time.Time
 
@@ -135,7 +136,7 @@ func (o Options) complete() (Options, error) {
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	o.Sweep = cmp.Or(o.Sweep, DefaultSweep)
 	o.HeartbeatEvery = cmp.Or(o.HeartbeatEvery, time.Second)
-	o.Clock = engine.ClockOr(o.Clock)
+	o.Clock = clock.Or(o.Clock)
 	o.paths = safepath.Of(o.Host)
 	if o.Wall == nil {
 		o.Wall = o.Clock.Now

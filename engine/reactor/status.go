@@ -198,7 +198,7 @@ func (l *loop) busyWith(v *vertex) string {
 }
 
 // Works reports whether something goes on that ends without a timer: a method of a resource runs, or news of one is on its way
-// to the loop. A Watch that has said Running does not count. Nor does a method that sleeps (engine.Sleep): the contexts of the sleepers are
+// to the loop. A Watch that has said Running does not count. Nor does a method that sleeps (clock.Sleep): the contexts of the sleepers are
 // given. So where nothing works, only a timer, the machine or a caller makes the reactor go on.
 func (r *Reactor) Works(ctx context.Context, sleepers []context.Context) (yes bool, err error) {
 	asleep := map[any]bool{}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 )
@@ -15,20 +16,20 @@ import (
 // that waits for one that sleeps, are not.
 func TestWorks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		clock, w := simulate.NewClock(), newWorld()
-		rg := newRig(t, reactor.Options{Sweep: -1, Clock: clock})
+		c, w := simulate.NewClock(), newWorld()
+		rg := newRig(t, reactor.Options{Sweep: -1, Clock: c})
 		defer rg.close()
 		want := func(what string, want bool) {
 			t.Helper()
 			synctest.Wait()
-			if got, err := rg.r.Works(t.Context(), clock.Sleepers()); got != want || err != nil {
+			if got, err := rg.r.Works(t.Context(), c.Sleepers()); got != want || err != nil {
 				t.Errorf("%s: %t, %v; want %t", what, got, err, want)
 			}
 		}
 		goOn, sleeps := make(chan struct{}), false
 		step := func(ctx context.Context) {
 			if sleeps {
-				_ = engine.Sleep(ctx, clock, time.Minute)
+				_ = clock.Sleep(ctx, c, time.Minute)
 				return
 			}
 			<-goOn
@@ -54,7 +55,7 @@ func TestWorks(t *testing.T) {
 		sleeps = true
 		f.init.Event()
 		want("a run that sleeps", false)
-		clock.Advance(time.Minute)
+		c.Advance(time.Minute)
 		want("at rest again", false)
 		var all []*fake
 		d := newDecl(t)
@@ -76,12 +77,12 @@ func TestWorks(t *testing.T) {
 			f.init.Event()
 		}
 		want("a run that sleeps, and one that waits for it", false)
-		clock.Advance(time.Minute)
+		c.Advance(time.Minute)
 		if n := len(rg.runs("b")) + len(rg.runs("c")); n != 2 {
 			t.Errorf("%d runs have ended before the second one began to sleep, want 2", n)
 		}
 		want("the second one sleeps", false)
-		clock.Advance(time.Minute)
+		c.Advance(time.Minute)
 		want("at rest after both", false)
 		if n := len(rg.runs("b")) + len(rg.runs("c")); n != 4 {
 			t.Errorf("%d runs have ended, want 4", n)

@@ -37,7 +37,7 @@ func (c *Clock) Now() time.Time {
 	return c.now
 }
 
-// Ended implements engine.CountingClock.
+// Ended implements clock.Counting.
 func (c *Clock) Ended(more int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +51,7 @@ func (c *Clock) Waking() int {
 	return c.ended
 }
 
-// Asleep implements engine.CountingClock.
+// Asleep implements clock.Counting.
 func (c *Clock) Asleep(ctx context.Context) (awake func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *Clock) Asleep(ctx context.Context) (awake func()) {
 	}
 }
 
-// Sleepers returns the contexts of the goroutines that sleep by the clock (engine.Sleep). A context that has ended wakes its
+// Sleepers returns the contexts of the goroutines that sleep by the clock (clock.Sleep). A context that has ended wakes its
 // goroutine, so it is left out.
 func (c *Clock) Sleepers() []context.Context {
 	c.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"pgregory.net/rapid"
 )
 
@@ -132,7 +132,7 @@ func TestSleepers(t *testing.T) {
 		}
 		var errs [2]error
 		for i, ctx := range []context.Context{one, two} {
-			go func() { errs[i] = engine.Sleep(ctx, c, time.Minute) }()
+			go func() { errs[i] = clock.Sleep(ctx, c, time.Minute) }()
 		}
 		synctest.Wait()
 		want("one", "two")

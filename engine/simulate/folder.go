@@ -6,6 +6,7 @@ import (
 	"path"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
@@ -68,8 +69,8 @@ type handle struct {
 	r *rooted
 }
 
-// Clock implements engine.ClockHost.
-func (h *handle) Clock() engine.Clock { return engine.ClockOf(h.Host) }
+// Clock is asked for by engine.ClockOf.
+func (h *handle) Clock() clock.Clock { return engine.ClockOf(h.Host) }
 
 // Paths implements safepath.Host.
 func (h *handle) Paths() safepath.Walker { return h.r.machine.folder.Paths() }

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Host is a machine whose changes a test makes up: its watches wake when the
@@ -24,11 +25,9 @@ type Host struct {
 	commands []engine.Command
 	bus      func(context.Context, engine.BusKind) (engine.Bus, error)
 	facts    engine.Facts
-	clock    engine.Clock // nil for that of this machine
-	wakes    uint64       // so far
+	clock    clock.Clock // nil for that of this machine
+	wakes    uint64      // so far
 }
-
-var _ engine.ClockHost = (*Host)(nil)
 
 // NewHost returns a Debian 12 with systemd that is called host and has one CPU,
 // no commands and no bus.
@@ -83,17 +82,17 @@ func (h *Host) FailWatch(err error) {
 }
 
 // SetClock gives the machine a clock of its own, such as NewClock; nil for that of this machine. Call it before the host is used.
-func (h *Host) SetClock(c engine.Clock) {
+func (h *Host) SetClock(c clock.Clock) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.clock = c
 }
 
-// Clock implements engine.ClockHost.
-func (h *Host) Clock() engine.Clock {
+// Clock is asked for by engine.ClockOf.
+func (h *Host) Clock() clock.Clock {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return engine.ClockOr(h.clock)
+	return clock.Or(h.clock)
 }
 
 // Touch wakes every subscription that a change of the path concerns: the path

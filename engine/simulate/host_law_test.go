@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 )
 
@@ -202,10 +203,10 @@ func TestFaultsOfAHost(t *testing.T) {
 		t.Error("a host has the clock of a test before it is given one")
 	}
 	c := simulate.NewClock()
-	if h.SetClock(c); h.Clock() != engine.Clock(c) {
+	if h.SetClock(c); h.Clock() != clock.Clock(c) {
 		t.Error("a host does not take its clock")
 	}
-	if h.SetClock(nil); h.Clock() != engine.Clock(engine.SystemClock{}) {
+	if h.SetClock(nil); h.Clock() != clock.Clock(clock.System{}) {
 		t.Error("a host keeps a clock that was taken away")
 	}
 }

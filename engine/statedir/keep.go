@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 	"github.com/reactivegraph/mgmt/engine/journal"
 )
@@ -53,7 +53,7 @@ func (d *Dir) keep(j keeper, l *journal.Lenient) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for engine.Sleep(ctx, d.o.Clock, lookEvery) == nil {
+		for clock.Sleep(ctx, d.o.Clock, lookEvery) == nil {
 			d.look()
 		}
 	})

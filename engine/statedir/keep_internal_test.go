@@ -16,12 +16,13 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 )
 
 // stillClock stands, so that the folder is looked at when a test does.
-type stillClock struct{ engine.SystemClock }
+type stillClock struct{ clock.System }
 
 func (stillClock) AfterFunc(time.Duration, func()) func() bool { return func() bool { return true } }
 

@@ -19,6 +19,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 )
@@ -39,7 +40,7 @@ type Options struct {
 	Store    engine.Store // the caller's, in place of the journal; nil for the journal
 	ReadOnly bool         // the run only looks
 	Keep     bool         // the names of the resources in effect are kept, for the next start
-	Clock    engine.Clock // of the tries to write again; needed
+	Clock    clock.Clock  // of the tries to write again; needed
 	Log      *slog.Logger // needed
 }
 

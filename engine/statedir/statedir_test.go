@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 	"github.com/reactivegraph/mgmt/engine/statedir"
@@ -25,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // open opens a folder, and fails the test where that fails.
 func open(t *testing.T, o statedir.Options) *statedir.Dir {
 	t.Helper()
-	o.Clock = engine.SystemClock{}
+	o.Clock = clock.System{}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	d, err := statedir.Open(o)
 	if err != nil {
@@ -185,7 +186,7 @@ func TestSecondRun(t *testing.T) {
 	path := t.TempDir()
 	d := open(t, statedir.Options{Folder: statedir.In(path)})
 	defer shut(t, d)
-	if _, err := statedir.Open(statedir.Options{Folder: statedir.In(path), Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, journal.ErrLocked) {
+	if _, err := statedir.Open(statedir.Options{Folder: statedir.In(path), Clock: clock.System{}, Log: slog.New(slog.DiscardHandler)}); !errors.Is(err, journal.ErrLocked) {
 		t.Errorf("a second run gets %v", err)
 	}
 	write(t, d.Store, "k", "v")

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -42,7 +43,7 @@ type Reader struct {
 type ReaderOptions struct {
 	Host   string // this host, whose own exports are not read from the store
 	World  engine.World
-	Clock  engine.Clock
+	Clock  clock.Clock
 	Topics []string    // the topics of this host; see hosts.Topics
 	Accept *lend.Rules // as in Options
 	Log    *slog.Logger

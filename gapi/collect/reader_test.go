@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -52,7 +53,7 @@ func TestReaderTellsOfLosses(t *testing.T) {
 		w := &failing{World: memory.New()}
 		var log bytes.Buffer
 		r := collect.NewReader(collect.ReaderOptions{
-			World: w, Clock: engine.SystemClock{}, Topics: []string{"all", "group:web"}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			World: w, Clock: clock.System{}, Topics: []string{"all", "group:web"}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		away, refused := engine.ErrUnavailable, engine.ErrRefused
 		w.set(map[string]error{"all": away, "group:web": away})
@@ -90,7 +91,7 @@ func TestFindingH2Flood(t *testing.T) {
 		o := options(t)
 		kept := filepath.Join(t.TempDir(), "collected.json")
 		r := collect.NewReader(collect.ReaderOptions{
-			Host: "me", World: w, Clock: engine.SystemClock{}, Topics: []string{"all"}, Accept: o.Accept, Log: slog.New(slog.DiscardHandler), File: kept,
+			Host: "me", World: w, Clock: clock.System{}, Topics: []string{"all"}, Accept: o.Accept, Log: slog.New(slog.DiscardHandler), File: kept,
 		})
 		put := func(host string, n int) {
 			t.Helper()

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
@@ -180,7 +181,7 @@ func (r *rig) start(name, dir string, trusted ...deploy.Public) *host {
 		World: r.world, Host: name, Topic: "all", Trusted: func() []deploy.Public { return *h.trusted.Load() }, Dir: dir, Load: load, Pin: r.pin(h, dir),
 	})
 	report := deployed.Reporter{
-		World: r.world, Host: name, Fronts: []*deployed.Frontend{f}, Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler), Stand: h.stand,
+		World: r.world, Host: name, Fronts: []*deployed.Frontend{f}, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler), Stand: h.stand,
 	}
 	report.Init()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -596,7 +597,7 @@ type clockHost struct {
 	clock *enginetest.Clock
 }
 
-func (h clockHost) Clock() engine.Clock { return h.clock }
+func (h clockHost) Clock() clock.Clock { return h.clock }
 
 // TestRefusedByTheStore: a deploy that the store does not give is tried again and again, and the log says so once. It takes
 // effect when the store gives it.

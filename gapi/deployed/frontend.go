@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -173,8 +174,8 @@ type reader struct {
 // run yields until the context ends or nothing more is wanted. It is the one place that waits: for the store, for a verdict, for
 // a question, and for the time of another try.
 func (r *reader) run(ctx context.Context, news <-chan news) {
-	clock := engine.ClockOf(r.env.Host)
-	first, stopFirst := engine.Wake(clock, firstWait)
+	c := engine.ClockOf(r.env.Host)
+	first, stopFirst := clock.After(c, firstWait)
 	defer stopFirst()
 	var again <-chan struct{}
 	stop := func() bool { return false }
@@ -216,7 +217,7 @@ func (r *reader) run(ctx context.Context, news <-chan news) {
 		}
 		stop()
 		if again = nil; retry {
-			again, stop = engine.Wake(clock, retryWait)
+			again, stop = clock.After(c, retryWait)
 		}
 	}
 }

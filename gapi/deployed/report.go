@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 )
 
@@ -29,7 +30,7 @@ type Reporter struct {
 	Fronts []*Frontend
 	Sealed func() string // returns the recipient that secrets for this host are encrypted to, empty while that is not known; nil for none
 	Stand  func(context.Context) (Stand, error)
-	Clock  engine.Clock
+	Clock  clock.Clock
 	Log    *slog.Logger
 
 	touched chan struct{}
@@ -86,7 +87,7 @@ func (r *Reporter) Run(ctx context.Context) {
 		default:
 			warned, wait = false, reportWait
 		}
-		if engine.Sleep(ctx, r.Clock, wait) != nil {
+		if clock.Sleep(ctx, r.Clock, wait) != nil {
 			return
 		}
 		select {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -163,7 +164,7 @@ func (s *server) changed(path string) {
 	if s.stop != nil {
 		s.stop()
 	}
-	s.due, s.stop = engine.Wake(s.o.Clock, s.o.Debounce)
+	s.due, s.stop = clock.After(s.o.Clock, s.o.Debounce)
 }
 
 // changedAll has all roots checked: a file that is not open was saved, made or removed, and any graph may read it.

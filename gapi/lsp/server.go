@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -47,7 +48,7 @@ type Options struct {
 
 	Version  string        // of the program
 	Debounce time.Duration // 0 for DefaultDebounce
-	Clock    engine.Clock  // nil for the clock of the machine
+	Clock    clock.Clock   // nil for the clock of the machine
 	Log      *slog.Logger  // nil for none
 }
 
@@ -88,7 +89,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, o Options) error {
 	if o.Debounce == 0 {
 		o.Debounce = DefaultDebounce
 	}
-	o.Clock = engine.ClockOr(o.Clock)
+	o.Clock = clock.Or(o.Clock)
 	s := &server{
 		o: o, from: gapi.Source{Asker: o.YAML.Source.Asking()}, out: out, docs: map[string]*open{}, roots: map[string]*root{}, told: map[string]bool{},
 		results: make(chan *checked, 1), canceled: map[string]bool{},

@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -412,7 +413,7 @@ func (p *pump) knows() bool {
 
 // sleep waits by the clock of the host, so that a test gives the time.
 func (p *pump) sleep(ctx context.Context, d time.Duration) {
-	woken, stop := engine.Wake(engine.ClockOf(p.env.Host), d)
+	woken, stop := clock.After(engine.ClockOf(p.env.Host), d)
 	defer stop()
 	select {
 	case <-woken:

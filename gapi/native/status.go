@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/sorted"
@@ -170,7 +171,7 @@ type Writer struct {
 	f     *Frontend
 	host  string
 	e     Engine
-	clock engine.Clock
+	clock clock.Clock
 	log   *slog.Logger
 
 	stirred chan struct{} // of capacity 1
@@ -187,8 +188,8 @@ type Writer struct {
 }
 
 // NewWriter returns a Writer of the statuses of f's objects. A nil clock is that of the machine, a nil log is silent.
-func NewWriter(f *Frontend, host string, e Engine, clock engine.Clock, log *slog.Logger) *Writer {
-	return &Writer{f: f, host: host, e: e, clock: engine.ClockOr(clock), log: cmp.Or(log, slog.New(slog.DiscardHandler)),
+func NewWriter(f *Frontend, host string, e Engine, c clock.Clock, log *slog.Logger) *Writer {
+	return &Writer{f: f, host: host, e: e, clock: clock.Or(c), log: cmp.Or(log, slog.New(slog.DiscardHandler)),
 		stirred: make(chan struct{}, 1), dirty: map[string]bool{}, last: map[ident]model.StatusOf{}, unwell: map[ident]bool{}}
 }
 
@@ -246,7 +247,7 @@ func (w *Writer) Run(ctx context.Context) {
 			}
 		}
 		warned = err != nil
-		woken, stop := engine.Wake(w.clock, wait)
+		woken, stop := clock.After(w.clock, wait)
 		select {
 		case <-woken:
 		case <-ctx.Done():

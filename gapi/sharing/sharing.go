@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -33,7 +34,7 @@ type World interface {
 
 // Env is the engine that shares. All fields are needed but Version, Roles, Accept, File and Exported.
 type Env struct {
-	Clock         engine.Clock
+	Clock         clock.Clock
 	Lease         time.Duration // for how long the store keeps the keys of this host after the host has died
 	Host, Version string
 	Roles         []string // with the name, they say which topics the host reads

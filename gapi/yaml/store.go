@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -22,7 +23,7 @@ const firstAnswer = 2 * time.Second
 // for, so a graph without such an expression costs the store nothing. It is callable from any goroutine. Its goroutines end with the context of newStore, and end waits for them.
 type store struct {
 	env    gapi.Env
-	clock  engine.Clock
+	clock  clock.Clock
 	ctx    context.Context
 	cancel context.CancelFunc
 	wake   chan struct{} // of capacity one: something that a graph has read is another one
@@ -113,7 +114,7 @@ func (s *store) follow(prefix, what string, take func(hosts.Change) bool) {
 
 // await waits for a first answer, for a bounded time. A daemon must start where its store is away: its graph is on this machine.
 func (s *store) await(first <-chan struct{}) {
-	late, stop := engine.Wake(s.clock, firstAnswer)
+	late, stop := clock.After(s.clock, firstAnswer)
 	defer stop()
 	select {
 	case <-first:
@@ -253,7 +254,7 @@ func (s *store) awaitEnd(id string, lease engine.Lease) {
 func (s *store) untilEnd(lease engine.Lease) bool {
 	var late <-chan struct{}
 	if !lease.Holds() {
-		wake, stop := engine.Wake(s.clock, lookAgain)
+		wake, stop := clock.After(s.clock, lookAgain)
 		defer stop()
 		late = wake
 	}

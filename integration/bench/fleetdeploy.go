@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -33,7 +33,7 @@ func (f *fleet) deployHost(ctx context.Context, name string, trusted deploy.Publ
 	// A host reports that it has converged only if its engine says so: the frontend alone would be done too early.
 	var rests atomic.Bool
 	report := deployed.Reporter{
-		World: world, Host: name, Fronts: []*deployed.Frontend{front}, Clock: engine.SystemClock{}, Log: slog.New(slog.DiscardHandler),
+		World: world, Host: name, Fronts: []*deployed.Frontend{front}, Clock: clock.System{}, Log: slog.New(slog.DiscardHandler),
 		Stand: func(context.Context) (deployed.Stand, error) { return deployed.Stand{Rests: rests.Load()}, nil },
 	}
 	// The reporter is complete before the engine starts, because the observer calls it.

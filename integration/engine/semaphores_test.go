@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/traits"
@@ -76,7 +77,7 @@ func newTurn() *turnRes {
 // queue waits until so many hold the semaphore, and so many wait.
 func queue(m *member, holders, waiting int) {
 	m.t.Helper()
-	s := hosts.Store{World: m.world, Clock: engine.SystemClock{}}
+	s := hosts.Store{World: m.world, Clock: clock.System{}}
 	m.until(fmt.Sprintf("%d holders and %d that wait", holders, waiting), func() bool {
 		h, w, err := s.Holders(m.t.Context(), hosts.Semaphore{Topic: "all", Name: "up", Count: 2})
 		return err == nil && len(h) == holders && len(w) == waiting

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 )
@@ -29,7 +30,7 @@ type inAccounts[T any] interface {
 // for one CheckApplyBatch, and only that goroutine uses it.
 type accountBatch[T any] struct {
 	root   string
-	clock  engine.Clock
+	clock  clock.Clock
 	shared engine.Shared // an accountsSeen, or nil
 	all    func(context.Context) ([]T, error)
 	name   func(*T) string

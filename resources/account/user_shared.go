@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/resources/account/backends"
 )
 
@@ -42,7 +43,7 @@ func (*accountsSeen[T]) Close() error { return nil }
 // look returns the accounts, read if they are not known any more. No caller alters
 // them. Without a receiver it is always read. It holds the lock during the reading,
 // so that several callers wait for one reading rather than read each by itself.
-func (s *accountsSeen[T]) look(root string, clock engine.Clock, read func() (map[string]*T, error)) (map[string]*T, error) {
+func (s *accountsSeen[T]) look(root string, clock clock.Clock, read func() (map[string]*T, error)) (map[string]*T, error) {
 	if s == nil {
 		return read()
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/traits"
@@ -172,7 +173,7 @@ func (x *TestRes) Watch(ctx context.Context) error {
 		<-ctx.Done()
 		return nil
 	}
-	t := engine.NewTimer(engine.ClockOf(x.init.Host), x.WatchEvery)
+	t := clock.NewTimer(engine.ClockOf(x.init.Host), x.WatchEvery)
 	defer t.Stop()
 	for {
 		select {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -64,7 +65,7 @@ func (x *TimerRes) Init(init *engine.Init) error {
 }
 
 // clock is that of the machine.
-func (x *TimerRes) clock() engine.Clock { return engine.ClockOf(x.init.Host) }
+func (x *TimerRes) clock() clock.Clock { return engine.ClockOf(x.init.Host) }
 
 // Cleanup has nothing to release.
 func (x *TimerRes) Cleanup() error { return nil }
@@ -73,21 +74,21 @@ func (x *TimerRes) Cleanup() error { return nil }
 // is followed by the next.
 func (x *TimerRes) Watch(ctx context.Context) error {
 	at := x.phase.due()
-	clock := x.clock()
-	t := engine.NewTimer(clock, at.Sub(clock.Now()))
+	c := x.clock()
+	t := clock.NewTimer(c, at.Sub(c.Now()))
 	defer t.Stop()
 	x.init.Running()
 	for {
 		select {
 		case <-t.C:
 			x.init.Event()
-			at = after(at, x.Interval, clock.Now())
+			at = after(at, x.Interval, c.Now())
 		case <-x.phase.moved:
 			at = x.phase.due()
 		case <-ctx.Done():
 			return nil
 		}
-		t.Reset(at.Sub(clock.Now()))
+		t.Reset(at.Sub(c.Now()))
 	}
 }
 

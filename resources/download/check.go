@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -110,7 +111,7 @@ func (r *Res) within(ctx context.Context) (context.Context, context.CancelFunc) 
 	if r.Timeout == 0 {
 		return context.WithCancel(ctx)
 	}
-	return engine.WithTimeout(ctx, engine.ClockOf(r.init.Host), r.Timeout, fmt.Errorf("it took longer than %s, the timeout", r.Timeout))
+	return clock.WithTimeout(ctx, engine.ClockOf(r.init.Host), r.Timeout, fmt.Errorf("it took longer than %s, the timeout", r.Timeout))
 }
 
 // ended is err, or the reason why the context has ended.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
@@ -117,7 +118,7 @@ func (x *Res) runCommand(ctx context.Context, c step, stderr func([]byte)) (*eng
 	if x.Timeout > 0 {
 		var cancel context.CancelFunc
 		cause := fmt.Errorf("still running after %s (timeout), killed", x.Timeout)
-		ctx, cancel = engine.WithTimeout(ctx, engine.ClockOf(x.init.Host), x.Timeout, cause)
+		ctx, cancel = clock.WithTimeout(ctx, engine.ClockOf(x.init.Host), x.Timeout, cause)
 		defer cancel()
 	}
 	res, err := x.init.Host.Command(ctx, hc)
@@ -135,8 +136,8 @@ func (x *Res) runCommand(ctx context.Context, c step, stderr func([]byte)) (*eng
 // since the command believes itself successful. An output of more than outputMax is
 // kept as cut, and not in part.
 func (x *Res) apply(ctx context.Context) (*lastRun, error) {
-	clock := engine.ClockOf(x.init.Host)
-	start := clock.Now()
+	c := engine.ClockOf(x.init.Host)
+	start := c.Now()
 	res, err := x.mustRun(ctx, x.mainCommand())
 	if err != nil {
 		return nil, err
@@ -154,7 +155,7 @@ func (x *Res) apply(ctx context.Context) (*lastRun, error) {
 			return nil, engine.Verdict(fmt.Errorf("cmd ended well, but %s does not exist after it", x.Creates))
 		}
 	}
-	x.init.Log.Debug("command ended", "took", engine.Since(clock, start).Round(time.Millisecond))
+	x.init.Log.Debug("command ended", "took", clock.Since(c, start).Round(time.Millisecond))
 	if res.Truncated {
 		x.init.Logf("it printed more than the %s that are kept: nothing is sent", outputMax)
 		return &lastRun{Cut: true}, nil

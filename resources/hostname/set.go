@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	_ "github.com/reactivegraph/mgmt/engine/host/msgbus" // the Host has buses
 	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
@@ -183,7 +184,7 @@ const patience = 5 * time.Second
 
 // ask has hostnamed set the names. The files show the result.
 func (r *Res) ask(ctx context.Context, steps []step) {
-	ctx, cancel := engine.WithTimeout(ctx, engine.ClockOf(r.init.Host), patience, nil)
+	ctx, cancel := clock.WithTimeout(ctx, engine.ClockOf(r.init.Host), patience, nil)
 	defer cancel()
 	bus, err := r.init.Host.Bus(ctx, engine.SystemBus)
 	for _, s := range steps {

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
@@ -223,8 +224,8 @@ func (r *Res) Init(init *engine.Init) error {
 // Watch waits for changes of the table, and of the mounts. No event tells that the last user of a
 // mount has gone: while one has to be unmounted, it is looked at each second.
 func (r *Res) Watch(ctx context.Context) error {
-	clock := engine.ClockOf(r.init.Host)
-	f, err := procfile.Follow(clock, mounttab.MountInfo)
+	c := engine.ClockOf(r.init.Host)
+	f, err := procfile.Follow(c, mounttab.MountInfo)
 	if err != nil {
 		return err
 	}
@@ -249,11 +250,11 @@ func (r *Res) Watch(ctx context.Context) error {
 		case <-f.C():
 		case held = <-r.held:
 			stop()
-			look, stop = engine.Wake(clock, busyLook)
+			look, stop = clock.After(c, busyLook)
 			continue
 		case <-look:
 			if look = nil; held.inUse() {
-				look, stop = engine.Wake(clock, busyLook)
+				look, stop = clock.After(c, busyLook)
 				continue
 			}
 		case <-ctx.Done():

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
 	"github.com/reactivegraph/mgmt/traits"
@@ -58,7 +59,7 @@ func (r *Res) Survey(ctx context.Context, h engine.Host, members []engine.Res) (
 	if len(names) == 0 {
 		return all, nil
 	}
-	ctx, cancel := engine.WithTimeout(ctx, engine.ClockOf(cmp.Or(r.Host(), h)), surveyTime, nil)
+	ctx, cancel := clock.WithTimeout(ctx, engine.ClockOf(cmp.Or(r.Host(), h)), surveyTime, nil)
 	defer cancel()
 	by, brings, err := r.survey(ctx, cmp.Or(r.Host(), h), names)
 	for i, m := range members {

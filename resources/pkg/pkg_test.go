@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -270,7 +271,7 @@ func TestPkgNewestFetches(t *testing.T) {
 		b := newPkgBench(t, "git=newest", "real=newest")
 		b.put(t, "git", "1")
 		b.put(t, "real", "1")
-		lists := &lists{clock: engine.SystemClock{}}
+		lists := &lists{clock: clock.System{}}
 		for _, f := range b.fakes {
 			f.Init().Shared = lists
 		}

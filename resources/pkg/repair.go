@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
@@ -58,9 +59,9 @@ func (b *batch) yield(ctx context.Context) error {
 	if holder == nil {
 		return nil
 	}
-	clock := engine.ClockOf(b.members[0].Handle().Host)
-	for since := clock.Now(); holder != nil; holder = b.holder(b.m.Backend.Name) {
-		if engine.Since(clock, since) >= othersWait {
+	c := engine.ClockOf(b.members[0].Handle().Host)
+	for since := c.Now(); holder != nil; holder = b.holder(b.m.Backend.Name) {
+		if clock.Since(c, since) >= othersWait {
 			for _, p := range b.members {
 				if p.todo() {
 					p.held = &backends.LockedError{Tool: b.m.Backend.Name, Holder: holder.String()}
@@ -69,7 +70,7 @@ func (b *batch) yield(ctx context.Context) error {
 			}
 			return nil
 		}
-		if err := holder.Await(ctx, clock, othersLook); err != nil {
+		if err := holder.Await(ctx, c, othersLook); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
@@ -21,7 +22,7 @@ import (
 
 // shared gives all packages of a bench what those of one graph have in common.
 func (b *bench) shared() {
-	lists := &lists{clock: engine.SystemClock{}}
+	lists := &lists{clock: clock.System{}}
 	for _, r := range b.res {
 		r.(*Res).Handle().Shared = lists
 	}
@@ -210,7 +211,7 @@ func TestFindingC9PkgByHand(t *testing.T) {
 // hastyHost is a host on whose clock a minute passes with each look, and each wait is over soon.
 type hastyHost struct{ *enginetest.FakeHost }
 
-func (hastyHost) Clock() engine.Clock { return new(hasty) }
+func (hastyHost) Clock() clock.Clock { return new(hasty) }
 
 type hasty struct{ looks atomic.Int64 }
 
@@ -251,7 +252,7 @@ func TestFindingB1NoRepairWhileItIsUsed(t *testing.T) {
 // long its next retry is away.
 func TestFindingB1LockIsFreeAfterAnHour(t *testing.T) {
 	b := newPkgBench(t, "git")
-	lists := &lists{clock: engine.SystemClock{}, locks: pkglock.Waits{Life: t.Context()}}
+	lists := &lists{clock: clock.System{}, locks: pkglock.Waits{Life: t.Context()}}
 	defer lists.Close()
 	r := b.res[0].(*Res)
 	r.Handle().Shared = lists

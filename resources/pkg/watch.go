@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
@@ -53,15 +54,15 @@ func (r *Res) Woken(_ context.Context, c *virtualkind.Chosen) error {
 		return nil
 	}
 	if h := holder(c.Backend.Name); h != nil && !h.Own {
-		clock := engine.ClockOf(r.Handle().Host)
+		clk := engine.ClockOf(r.Handle().Host)
 		if r.seen.since.IsZero() {
-			r.seen.since = clock.Now()
+			r.seen.since = clk.Now()
 			c.Every(othersPoll)
 		}
-		if engine.Since(clock, r.seen.since) < othersWait {
+		if clock.Since(clk, r.seen.since) < othersWait {
 			return nil
 		}
-		r.seen.since = clock.Now()
+		r.seen.since = clk.Now()
 		r.Handle().Event()
 		return nil
 	}
@@ -88,7 +89,7 @@ const listsAge = 24 * time.Hour
 // were fetched last, by us and by that one. It is safe for concurrent use, and lives
 // as long as a vertex of the key does.
 type lists struct {
-	clock engine.Clock
+	clock clock.Clock
 
 	mu      sync.Mutex
 	by      string
@@ -113,7 +114,7 @@ func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Share
 func (l *lists) due(by string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.by == by && engine.Since(l.clock, l.fetched) < listsAge {
+	if l.by == by && clock.Since(l.clock, l.fetched) < listsAge {
 		return false
 	}
 	l.by, l.fetched = by, l.clock.Now()

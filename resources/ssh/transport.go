@@ -15,6 +15,7 @@ import (
 	"golang.org/x/crypto/ssh/knownhosts"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/safepath"
@@ -48,7 +49,7 @@ type conn struct {
 	client *ssh.Client
 	// every is the time between two keepalives, and clock is that of the host.
 	every time.Duration
-	clock engine.Clock
+	clock clock.Clock
 	turn  chan struct{} // of capacity 1; full while a command runs
 
 	stop  chan struct{} // ends the keepalives
@@ -66,7 +67,7 @@ func Connect(ctx context.Context, l *provider.Line, info provider.Record) (provi
 	// One limit holds for the connection and for the handshake together. Its cause is the error
 	// that the user sees.
 	limit := i.seconds("connect_timeout")
-	ctx, cancel := engine.WithTimeout(ctx, engine.ClockOf(l.Host), limit, fmt.Errorf("%s has not answered within %s", i.address(), limit))
+	ctx, cancel := clock.WithTimeout(ctx, engine.ClockOf(l.Host), limit, fmt.Errorf("%s has not answered within %s", i.address(), limit))
 	defer cancel()
 	raw, err := (&net.Dialer{}).DialContext(ctx, "tcp", i.address())
 	if err != nil {
@@ -117,7 +118,7 @@ const misses = 3
 // keepAlive closes a connection that does not answer.
 func (t *conn) keepAlive() {
 	defer close(t.ended)
-	tick := engine.NewTicker(t.clock, t.every)
+	tick := clock.NewTicker(t.clock, t.every)
 	defer tick.Stop()
 	for {
 		select {
@@ -126,7 +127,7 @@ func (t *conn) keepAlive() {
 		case <-tick.C:
 		}
 		// The first of the three was the interval before this question.
-		ctx, cancel := engine.WithTimeout(context.Background(), t.clock, t.every*(misses-1), nil)
+		ctx, cancel := clock.WithTimeout(context.Background(), t.clock, t.every*(misses-1), nil)
 		err := t.Verify(ctx)
 		cancel()
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
@@ -274,7 +275,7 @@ func (r *Res) byOthers(ctx context.Context, m *virtual.Module, asked bool) (bool
 func (r *Res) lasts(ctx context.Context, m *virtual.Module) error {
 	h := r.Handle().Host
 	defer engine.Waits(ctx, h)()
-	clock := engine.ClockOf(h)
+	c := engine.ClockOf(h)
 	sub, err := m.Watch(ctx, []string{backends.Watched(r.Name(), r.Session)})
 	if err != nil {
 		return err
@@ -314,8 +315,8 @@ func (r *Res) lasts(ctx context.Context, m *virtual.Module) error {
 		if p == fresh {
 			left = r.seen.lives.left(r.now(), r.Stable)
 		}
-		timer := engine.NewTimer(clock, left)
-		awake := engine.Asleep(ctx, clock)
+		timer := clock.NewTimer(c, left)
+		awake := clock.Asleep(ctx, c)
 		select {
 		case <-timer.C:
 		case <-told:

@@ -8,6 +8,7 @@ import (
 	"weak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
@@ -49,15 +50,14 @@ type host struct {
 
 var (
 	_ systemd1.Sharing   = host{}
-	_ engine.ClockHost   = host{}
 	_ engine.WaitingHost = host{}
 )
 
 // Turn implements systemd1.Sharing.
 func (h host) Turn() *systemd1.Turn { return h.turn }
 
-// Clock implements engine.ClockHost.
-func (h host) Clock() engine.Clock { return engine.ClockOf(h.Host) }
+// Clock is asked for by engine.ClockOf.
+func (h host) Clock() clock.Clock { return engine.ClockOf(h.Host) }
 
 // Waits implements engine.WaitingHost.
 func (h host) Waits(ctx context.Context) (done func()) { return engine.Waits(ctx, h.Host) }
@@ -129,7 +129,7 @@ func (s *shared) tell(ctx context.Context, most time.Duration) error {
 	if !due {
 		return nil
 	}
-	ctx, cancel := engine.WithTimeout(ctx, engine.ClockOr(s.locks.Clock), most, nil)
+	ctx, cancel := clock.WithTimeout(ctx, clock.Or(s.locks.Clock), most, nil)
 	defer cancel()
 	err := s.reread(ctx)
 	if err != nil {

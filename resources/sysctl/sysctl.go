@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/confined"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
@@ -280,7 +281,7 @@ func (r *Res) Watch(ctx context.Context) error {
 		if every == 0 {
 			every = poll
 		}
-		tick := engine.NewTicker(engine.ClockOf(r.init.Host), every)
+		tick := clock.NewTicker(engine.ClockOf(r.init.Host), every)
 		defer tick.Stop()
 		look = tick.C
 		r.look()

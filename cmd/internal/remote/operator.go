@@ -17,7 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -180,7 +180,7 @@ func (f *Signing) Founded(ctx context.Context, w deploy.World, key deploy.Key, t
 		return nil, fmt.Errorf("the record of the store is missing, and the host %s says that it belongs to the store %q: if the store was made anew, go on with that id by mgmt api migrate --store-id %q",
 			render.Cell(reports[i].Host), reports[i].Store, reports[i].Store)
 	}
-	if err := s.Found(ctx, key, fleet, id, Operator(), engine.SystemClock{}.Now(), known...); err != nil {
+	if err := s.Found(ctx, key, fleet, id, Operator(), clock.System{}.Now(), known...); err != nil {
 		return nil, Explained(err)
 	}
 	return fleet, nil

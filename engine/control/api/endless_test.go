@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 )
@@ -60,7 +60,7 @@ func TestFindingJ12Endless(t *testing.T) {
 	}
 	watch := func(e *endless, most int) (n int, err error) {
 		tell := func(err error) { t.Errorf("%.20q: a loss was told: %v", e.unit, err) }
-		for _, err := range (&api.Client{HTTP: e}).Watch(t.Context(), url.Values{}, engine.SystemClock{}, tell) {
+		for _, err := range (&api.Client{HTTP: e}).Watch(t.Context(), url.Values{}, clock.System{}, tell) {
 			if n++; err != nil || n == most {
 				return n, err
 			}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 )
 
@@ -28,7 +28,7 @@ const (
 //
 // An error is the last: the first request has failed, or the server refuses the caller. tell is called with the reason when a
 // server is lost, and with nil when it is back. It runs on the goroutine of the reader.
-func (c *Client) Watch(ctx context.Context, query url.Values, clock engine.Clock, tell func(error)) iter.Seq2[Change, error] {
+func (c *Client) Watch(ctx context.Context, query url.Values, clk clock.Clock, tell func(error)) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		w := watcher{client: c, yield: yield, query: url.Values{}, last: query.Get("since"), tell: tell}
 		for key, values := range query {
@@ -51,7 +51,7 @@ func (c *Client) Watch(ctx context.Context, query url.Values, clock engine.Clock
 			if met {
 				wait = firstWait
 			}
-			if engine.Sleep(ctx, clock, wait) != nil {
+			if clock.Sleep(ctx, clk, wait) != nil {
 				return
 			}
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 )
@@ -148,7 +148,7 @@ func TestFollowEnds(t *testing.T) {
 }
 
 // hasty is a clock whose waits end at once.
-type hasty struct{ engine.SystemClock }
+type hasty struct{ clock.System }
 
-// AfterFunc implements engine.Clock.
-func (h hasty) AfterFunc(_ time.Duration, f func()) func() bool { return h.SystemClock.AfterFunc(0, f) }
+// AfterFunc implements clock.Clock.
+func (h hasty) AfterFunc(_ time.Duration, f func()) func() bool { return h.System.AfterFunc(0, f) }

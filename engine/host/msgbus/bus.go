@@ -14,6 +14,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/host"
 )
 
@@ -31,7 +32,7 @@ type bus struct {
 	address func() (string, error)
 	log     *slog.Logger
 	ctx     context.Context // ends with the Host
-	clock   engine.Clock
+	clock   clock.Clock
 	spawn   func(func()) bool // on a goroutine that the Host waits for
 
 	dialing sync.Mutex    // held during the first connection
@@ -160,7 +161,7 @@ func (b *bus) again() *dbus.Conn {
 		select {
 		case <-b.ctx.Done():
 			return nil
-		case <-engine.NewTimer(b.clock, wait/2+rand.N(wait)).C:
+		case <-clock.NewTimer(b.clock, wait/2+rand.N(wait)).C:
 		}
 	}
 }

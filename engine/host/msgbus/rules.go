@@ -9,6 +9,7 @@ import (
 	"github.com/godbus/dbus/v5"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/host"
 )
 
@@ -210,7 +211,7 @@ func (rs *rules) restore(add func(engine.BusMatch) error) error {
 
 // addMatch asks the bus for the signals of a match, and waits for its answer.
 func (b *bus) addMatch(conn *dbus.Conn, m engine.BusMatch) error {
-	ctx, cancel := engine.WithTimeout(b.ctx, b.clock, dialPatience, nil)
+	ctx, cancel := clock.WithTimeout(b.ctx, b.clock, dialPatience, nil)
 	defer cancel()
 	return conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", 0, ruleOf(m)).Err
 }

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // TestDeclarations: what a Keeper has kept of declarations is read with its salt. Without a file, and where it can't be read, there is
@@ -25,7 +25,7 @@ func TestDeclarations(t *testing.T) {
 		t.Fatalf("without a file: %v, %v", was, err)
 	}
 	was.Prints = map[string]string{"file[/a]": "x", "file[/b]": "y"}
-	k := NewLog("the declarations", path, func() any { return was }, slog.New(slog.DiscardHandler), engine.SystemClock{})
+	k := NewLog("the declarations", path, func() any { return was }, slog.New(slog.DiscardHandler), clock.System{})
 	k.Put("file[/a]", was.Prints["file[/a]"])
 	if err := k.Close(); err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestFindingQ5Log(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "declared")
 	is := map[string]string{}
 	l := NewLog("the declarations", path, func() any { return Declarations[string]{Salt: bytes.Repeat([]byte{1}, saltLen), Prints: is} },
-		slog.New(slog.DiscardHandler), engine.SystemClock{})
+		slog.New(slog.DiscardHandler), clock.System{})
 	defer l.Close()
 	want := func() {
 		t.Helper()
@@ -97,7 +97,7 @@ func TestLogTriesAgain(t *testing.T) {
 		disk, said := &lossyDisk{left: -1, names: map[string]*lossyFile{}}, 0
 		is := map[string]string{}
 		l := NewLog("the declarations", "declared", func() any { return Declarations[string]{Salt: []byte("salt"), Prints: maps.Clone(is)} },
-			slog.New(counter{&said}), engine.SystemClock{})
+			slog.New(counter{&said}), clock.System{})
 		l.disk = disk
 		disk.bad = 2
 		is["a"] = "1"

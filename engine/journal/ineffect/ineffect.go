@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -85,7 +85,7 @@ type Keeper struct {
 	path  string
 	disk  disk
 	log   *slog.Logger
-	clock engine.Clock
+	clock clock.Clock
 
 	writing sync.Mutex // held while the file is written
 	last    func() any // what was written last, or failed to be
@@ -100,7 +100,7 @@ type Keeper struct {
 }
 
 // New returns a Keeper of the file at a path. It has to be closed. It writes nothing yet.
-func New(path string, log *slog.Logger, clock engine.Clock) *Keeper {
+func New(path string, log *slog.Logger, clock clock.Clock) *Keeper {
 	k := &Keeper{path: path, disk: localDisk{}, log: log, clock: clock}
 	k.ctx, k.end = context.WithCancel(context.Background())
 	return k
@@ -202,7 +202,7 @@ func (k *Keeper) run() {
 			wait += every * time.Duration(size/sizeASecond)
 			k.failed = false
 		}
-		_ = engine.Sleep(k.ctx, k.clock, wait) // the end of ctx is the other reason to go on
+		_ = clock.Sleep(k.ctx, k.clock, wait) // the end of ctx is the other reason to go on
 	}
 }
 

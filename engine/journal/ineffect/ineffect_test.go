@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // lossyDisk is a file system that keeps after a loss of power only the things that were synced, and perhaps others.
@@ -158,7 +158,7 @@ func TestBadDisk(t *testing.T) {
 		d := newLossyDisk(-1)
 		d.bad = 2
 		var said strings.Builder
-		k := New("dir/f", slog.New(slog.NewTextHandler(&said, nil)), engine.SystemClock{})
+		k := New("dir/f", slog.New(slog.NewTextHandler(&said, nil)), clock.System{})
 		k.disk = d
 		k.Keep(func() Names { return Names{All: []string{"noop[a]"}} }, "/graph.yaml")
 		synctest.Wait()
@@ -209,7 +209,7 @@ func TestRead(t *testing.T) {
 	if names, err := Read(path, "a"); names.All != nil || err != nil {
 		t.Errorf("without a file: %v, %v", names, err)
 	}
-	k := New(path, slog.New(slog.DiscardHandler), engine.SystemClock{})
+	k := New(path, slog.New(slog.DiscardHandler), clock.System{})
 	k.Keep(func() Names { return Names{All: []string{"noop[a]"}} }, "a")
 	if err := k.Close(); err != nil {
 		t.Fatal(err)

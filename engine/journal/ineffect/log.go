@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // appended is how much may be appended to a file, besides its half, until it is written anew.
@@ -23,7 +23,7 @@ type Log struct {
 	disk disk
 	log  *slog.Logger
 
-	clock engine.Clock
+	clock clock.Clock
 	ctx   context.Context // ends with Close
 	end   context.CancelFunc
 	wg    sync.WaitGroup
@@ -41,7 +41,7 @@ type Log struct {
 }
 
 // NewLog returns a Log of the file at a path, whose beginning is all that there is, as JSON. It has to be closed. It writes nothing yet.
-func NewLog(what, path string, all func() any, log *slog.Logger, clock engine.Clock) *Log {
+func NewLog(what, path string, all func() any, log *slog.Logger, clock clock.Clock) *Log {
 	l := &Log{path: path, what: what, all: all, disk: localDisk{}, log: log, clock: clock}
 	l.ctx, l.end = context.WithCancel(context.Background())
 	return l
@@ -101,7 +101,7 @@ func (l *Log) run() {
 			wait = retry
 		}
 		l.writing.Unlock()
-		_ = engine.Sleep(l.ctx, l.clock, wait) // the end of ctx is the other reason to go on
+		_ = clock.Sleep(l.ctx, l.clock, wait) // the end of ctx is the other reason to go on
 		more = l.settle()
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // TestFindingQ10Renew: files that somebody has removed are written again as a whole, also where nothing more is put.
@@ -28,8 +28,8 @@ func TestFindingQ10Renew(t *testing.T) {
 	}
 	for range 3 {
 		anew()
-		k := New(names, slog.New(slog.DiscardHandler), engine.SystemClock{})
-		l := NewLog("the declarations", log, func() any { return Declarations[string]{Salt: make([]byte, saltLen), Prints: is} }, slog.New(slog.DiscardHandler), engine.SystemClock{})
+		k := New(names, slog.New(slog.DiscardHandler), clock.System{})
+		l := NewLog("the declarations", log, func() any { return Declarations[string]{Salt: make([]byte, saltLen), Prints: is} }, slog.New(slog.DiscardHandler), clock.System{})
 		if err := k.Renew(); err != nil { // nothing was kept before
 			t.Error(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/wire"
@@ -60,7 +61,7 @@ type suite struct {
 	ctx   context.Context
 	conn  plugin.Conn
 	o     Options
-	clock engine.Clock
+	clock clock.Clock
 	found []Finding
 }
 

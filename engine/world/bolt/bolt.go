@@ -13,6 +13,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
 )
@@ -23,7 +24,7 @@ var ErrLocked = boltfile.ErrLocked
 // Options are how a file is kept. The zero value is good.
 type Options struct {
 	Log     *slog.Logger  // warnings about the file; nil is silent
-	Clock   engine.Clock  // bounds the history; nil is the machine's
+	Clock   clock.Clock   // bounds the history; nil is the machine's
 	MaxFile int64         // bytes that the file may grow to; 0 is 8 GiB
 	History int           // changes that are remembered at most; 0 is 200,000
 	KeepFor time.Duration // how long changes are remembered, where History allows it; 0 is an hour
@@ -34,7 +35,7 @@ func (o Options) withDefaults() Options {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Clock == nil {
-		o.Clock = engine.SystemClock{}
+		o.Clock = clock.System{}
 	}
 	if o.MaxFile <= 0 {
 		o.MaxFile = 8 << 30
@@ -104,7 +105,7 @@ type table struct {
 	placing sync.Mutex // held while the place is looked at, and before mu
 	bad     error      // why the file has no name, which was told; nil where it has its own
 	tries   boltfile.Tries
-	clock   engine.Clock
+	clock   clock.Clock
 
 	mu   sync.RWMutex // held for writing while file is replaced
 	file *boltfile.File

@@ -8,16 +8,17 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
 // jumping is the clock of the machine, whose time of day somebody sets. Its timers go on as they were.
 type jumping struct {
-	engine.SystemClock
+	clock.System
 	off atomic.Int64
 }
 
-func (c *jumping) Now() time.Time { return c.SystemClock.Now().Add(time.Duration(c.off.Load())) }
+func (c *jumping) Now() time.Time { return c.System.Now().Add(time.Duration(c.off.Load())) }
 
 // TestJumpingClock: somebody sets the time of day forward and back. Revisions go on, a lease holds, a watch misses nothing, the
 // newest state is there, and so it is after a restart with yet another time.

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 type storedKV = mvccpb.KeyValue
@@ -66,7 +67,7 @@ func (w *World) call(ctx context.Context, tries int, f func(context.Context, *cl
 
 // attempt runs one request for as long as it may last.
 func (w *World) attempt(ctx context.Context, f func(context.Context, *clientv3.Client) error) error {
-	ctx, cancel := engine.WithTimeout(clientv3.WithRequireLeader(ctx), w.o.Clock, w.o.Timeout, nil)
+	ctx, cancel := clock.WithTimeout(clientv3.WithRequireLeader(ctx), w.o.Clock, w.o.Timeout, nil)
 	defer cancel()
 	c, err := w.connected(ctx)
 	if err != nil {
@@ -85,7 +86,7 @@ func (w *World) why(c *clientv3.Client) error {
 	if c.ActiveConnection().GetState() != connectivity.TransientFailure {
 		return nil
 	}
-	ctx, cancel := engine.WithTimeout(w.ctx, w.o.Clock, nextTry, nil)
+	ctx, cancel := clock.WithTimeout(w.ctx, w.o.Clock, nextTry, nil)
 	defer cancel()
 	_, err := pb.NewMaintenanceClient(c.ActiveConnection()).Status(ctx, &pb.StatusRequest{}, grpc.WaitForReady(false))
 	if status.Code(err) != codes.Unavailable {
@@ -104,7 +105,7 @@ const verdictTime = 500 * time.Millisecond
 // tells it after the handshake. gRPC has written by then, so its connection often breaks before it has read the reason. Here nothing is written,
 // and the first word of the server is the reason, or the beginning of HTTP/2.
 func (w *World) verdict() error {
-	ctx, cancel := engine.WithTimeout(w.ctx, w.o.Clock, verdictTime, nil)
+	ctx, cancel := clock.WithTimeout(w.ctx, w.o.Clock, verdictTime, nil)
 	defer cancel()
 	c := w.config.TLS.Clone()
 	c.NextProtos = []string{"h2"}
@@ -141,7 +142,7 @@ func (w *World) Probe(ctx context.Context, key string) error {
 
 // met returns nil where there is a connection, and the error of the last attempt to get one.
 func (w *World) met(ctx context.Context) error {
-	ctx, cancel := engine.WithTimeout(ctx, w.o.Clock, w.o.Timeout, nil)
+	ctx, cancel := clock.WithTimeout(ctx, w.o.Clock, w.o.Timeout, nil)
 	defer cancel()
 	c, err := w.connected(ctx)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // lease is a lease of etcd with the goroutine that renews it. ctx ends with the lease, or with the World.
@@ -198,7 +199,7 @@ func (l *lease) rest(wait time.Duration) error {
 
 // renew asks the store once, and reports whether it still has the lease. A stream that fails is left.
 func (l *lease) renew(left time.Duration) (alive bool, err error) {
-	ctx, cancel := engine.WithTimeout(l.ctx, l.w.o.Clock, min(left, l.w.o.Timeout), nil)
+	ctx, cancel := clock.WithTimeout(l.ctx, l.w.o.Clock, min(left, l.w.o.Timeout), nil)
 	defer cancel()
 	if l.stream == nil {
 		if err := l.connect(ctx); err != nil {

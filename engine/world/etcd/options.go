@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -34,7 +35,7 @@ type Options struct {
 	Timeout time.Duration
 	// Refresh is how often the cluster is asked for its servers; 0 is five minutes.
 	Refresh time.Duration
-	Clock   engine.Clock // nil is the machine's
+	Clock   clock.Clock // nil is the machine's
 	// Uptime tells a time that goes on while the machine is suspended, for the ends of leases. nil goes by Clock, and, where that is
 	// the machine's, by the time since its boot.
 	Uptime func() time.Duration
@@ -118,7 +119,7 @@ func (o Options) withDefaults() Options {
 	if o.Refresh <= 0 {
 		o.Refresh = 5 * time.Minute
 	}
-	o.Clock = engine.ClockOr(o.Clock)
+	o.Clock = clock.Or(o.Clock)
 	if o.Uptime == nil {
 		o.Uptime = uptimeBy(o.Clock)
 	}
@@ -129,8 +130,8 @@ func (o Options) withDefaults() Options {
 }
 
 // uptimeBy returns the default of Options.Uptime.
-func uptimeBy(c engine.Clock) func() time.Duration {
-	if _, machine := c.(engine.SystemClock); machine {
+func uptimeBy(c clock.Clock) func() time.Duration {
+	if _, machine := c.(clock.System); machine {
 		if _, err := unix.Boottime(); err == nil {
 			return func() time.Duration {
 				now, _ := unix.Boottime() // a clock that was read once can be read again

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // maxRedial is the longest pause between two tries to connect. The library's own is two minutes, by which a host would
@@ -112,7 +113,7 @@ func (w *World) Close() error {
 
 // revokeAll revokes leases for as long as one attempt may last.
 func (w *World) revokeAll(leases []*lease) (failed []error) {
-	ctx, cancel := engine.WithTimeout(context.Background(), w.o.Clock, w.o.Timeout, nil)
+	ctx, cancel := clock.WithTimeout(context.Background(), w.o.Clock, w.o.Timeout, nil)
 	defer cancel()
 	for _, l := range leases {
 		failed = append(failed, l.revoke(ctx))

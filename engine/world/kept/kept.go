@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Options say what is kept, and where.
@@ -18,7 +19,7 @@ type Options struct {
 	Path   string       // of the file; "" keeps nothing, and an away store then is an empty one
 	Prefix string       // of the keys that are kept
 	Away   bool         // the store cannot be reached now, or refuses this host
-	Clock  engine.Clock // nil is the machine's
+	Clock  clock.Clock  // nil is the machine's
 	Log    *slog.Logger // nil is silent
 }
 
@@ -38,7 +39,7 @@ type World struct {
 // New returns a World over a store, which its caller closes. It reads the file only where the store is away.
 func New(store engine.World, o Options) *World {
 	w := &World{World: store, o: o, stale: map[string]bool{}}
-	w.o.Clock = engine.ClockOr(o.Clock)
+	w.o.Clock = clock.Or(o.Clock)
 	if o.Log == nil {
 		w.o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -210,7 +211,7 @@ func (w *World) meet(ctx context.Context, key string) bool {
 		} else if !errors.Is(err, engine.ErrUnavailable) {
 			break
 		}
-		woken, stop := engine.Wake(w.o.Clock, pause)
+		woken, stop := clock.After(w.o.Clock, pause)
 		select {
 		case <-woken:
 		case <-ctx.Done():

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/btree"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
 )
 
@@ -29,12 +30,12 @@ var _ engine.World = (*World)(nil)
 type Option func(*options)
 
 type options struct {
-	clock   engine.Clock
+	clock   clock.Clock
 	history int
 }
 
 // WithClock measures the leases of abandoned users by another clock than the machine's.
-func WithClock(c engine.Clock) Option { return func(o *options) { o.clock = c } }
+func WithClock(c clock.Clock) Option { return func(o *options) { o.clock = c } }
 
 // WithHistory remembers n changes, at least 1, and an eighth more at times. A whole
 // transaction is forgotten or kept.
@@ -42,7 +43,7 @@ func WithHistory(n int) Option { return func(o *options) { o.history = max(n, 1)
 
 // New returns the first user of an empty store at revision 0.
 func New(given ...Option) *World {
-	o := options{clock: engine.SystemClock{}, history: DefaultHistory}
+	o := options{clock: clock.System{}, history: DefaultHistory}
 	for _, f := range given {
 		f(&o)
 	}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -473,17 +474,17 @@ func TestFindingBadLockNamesItsHolder(t *testing.T) {
 	if line, err := lines.ReadString('\n'); line != "held\n" {
 		t.Fatal(line, err)
 	}
-	clock := enginetest.NewClock()
+	c := enginetest.NewClock()
 	got := make(chan error, 1)
 	go func() {
-		_, err := lock(t.Context(), clock, root+"/etc")
+		_, err := lock(t.Context(), c, root+"/etc")
 		got <- err
 	}()
 	for err = nil; err == nil; {
 		select {
 		case err = <-got:
 		case <-time.After(time.Millisecond):
-			clock.Advance(time.Second)
+			c.Advance(time.Second)
 		}
 	}
 	if want := fmt.Sprintf("held the lock of the databases for 15s: it is process %s (", strings.TrimSpace(pid)); !strings.Contains(err.Error(), want) || !strings.HasSuffix(err.Error(), "if it hangs, end it") {
@@ -492,7 +493,7 @@ func TestFindingBadLockNamesItsHolder(t *testing.T) {
 	must(t, in.Close())
 	_, err = io.ReadAll(lines) // it has ended
 	must(t, err)
-	unlock, err := lock(t.Context(), engine.SystemClock{}, root+"/etc")
+	unlock, err := lock(t.Context(), clock.System{}, root+"/etc")
 	must(t, err)
 	unlock()
 }

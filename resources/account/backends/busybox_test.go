@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
 
@@ -179,7 +180,7 @@ func (p *player) databases() (text [databases]string) {
 	for i, name := range fileNames {
 		data, err := os.ReadFile("/etc/" + name)
 		must(p.t, err)
-		text[i] = strings.ReplaceAll(string(data), fmt.Sprintf(":%d:", editor{engine.SystemClock{}}.today()), ":19000:")
+		text[i] = strings.ReplaceAll(string(data), fmt.Sprintf(":%d:", editor{clock.System{}}.today()), ":19000:")
 	}
 	return text
 }

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
 
 // editor edits the databases itself, with their lock held, by a clock.
 // It has no other state, so any number of goroutines may use it; the lock of the databases lets one
 // of them in at a time.
-type editor struct{ clock engine.Clock }
+type editor struct{ clock clock.Clock }
 
 // today returns the number of days since 1970, as the databases count them.
 func (e editor) today() int { return int(e.clock.Now().Unix() / int64(dayLong/time.Second)) }

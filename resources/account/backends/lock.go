@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 )
@@ -25,7 +25,7 @@ const (
 // called. It makes the file if that is missing, and never removes it, since others
 // may wait for it. The wait ends after lockWait, or with ctx.
 // An end of this process frees the lock, in each case.
-func lock(ctx context.Context, clock engine.Clock, etc string) (unlock func(), err error) {
+func lock(ctx context.Context, clock clock.Clock, etc string) (unlock func(), err error) {
 	path := filepath.Join(etc, lockName)
 	fd, err := unix.Open(path, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -57,10 +57,10 @@ func named(path string, err error) error {
 // other goroutines of this process. An open-file lock keeps out the tools too, which
 // take the older kind of the same lock.
 // It asks the kernel every lockTry, since no event tells of a free lock.
-func waitLock(ctx context.Context, clock engine.Clock, fd int) error {
+func waitLock(ctx context.Context, c clock.Clock, fd int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer clock.AfterFunc(lockWait, func() {
+	defer c.AfterFunc(lockWait, func() {
 		cancel(errHeld)
 	})()
 	for {
@@ -68,7 +68,7 @@ func waitLock(ctx context.Context, clock engine.Clock, fd int) error {
 		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) && !errors.Is(err, unix.EINTR) {
 			return err
 		}
-		if err := engine.Sleep(ctx, clock, lockTry); err != nil {
+		if err := clock.Sleep(ctx, c, lockTry); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
@@ -105,7 +106,7 @@ func (v Validator) run(ctx context.Context, host engine.Host, path string, hide 
 	if err != nil {
 		return err
 	}
-	ctx, stop := engine.WithTimeout(ctx, engine.ClockOf(host), v.Limit, fmt.Errorf("still running after %s, killed", v.Limit))
+	ctx, stop := clock.WithTimeout(ctx, engine.ClockOf(host), v.Limit, fmt.Errorf("still running after %s, killed", v.Limit))
 	defer stop()
 	var printed Tail
 	res, err := host.Command(ctx, engine.Command{

@@ -11,6 +11,7 @@ import (
 	"weak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
@@ -35,7 +36,7 @@ type Shared struct {
 	busy    bool                        // between Begin and End
 	made    map[string]*made            // by folder, between Begin and End
 	untold  error                       // of the last flush that failed with no caller left to tell
-	clock   engine.Clock
+	clock   clock.Clock
 	paths   safepath.Walker
 	away    bool        // the paths are not those of this machine
 	above   *Shared     // knows more managed paths; nil for none

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/inputs"
@@ -18,7 +19,7 @@ type at struct {
 	now time.Time
 }
 
-func (h at) Clock() engine.Clock { return h }
+func (h at) Clock() clock.Clock { return h }
 
 func (h at) Now() time.Time { return h.now }
 

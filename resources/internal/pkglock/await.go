@@ -6,7 +6,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -28,19 +28,19 @@ const freePoll = 250 * time.Millisecond
 //
 // most is for holders without events: they unlock and go on with the file open, or have another
 // view of the file system.
-func (h *Holder) Await(ctx context.Context, clock engine.Clock, most time.Duration) error {
+func (h *Holder) Await(ctx context.Context, c clock.Clock, most time.Duration) error {
 	w, err := h.watch()
 	if err != nil {
-		return engine.Sleep(ctx, clock, min(most, freePoll))
+		return clock.Sleep(ctx, c, min(most, freePoll))
 	}
 	defer w.Close()
 	if pid, held := h.holder(); !held || pid != h.PID && h.PID > 0 {
 		return ctx.Err() // between the look that has found it and the watch
 	}
-	if err := w.wait(ctx, clock, most); err != nil {
-		return engine.Sleep(ctx, clock, min(most, freePoll))
+	if err := w.wait(ctx, c, most); err != nil {
+		return clock.Sleep(ctx, c, min(most, freePoll))
 	}
-	return engine.Sleep(ctx, clock, freeMoment)
+	return clock.Sleep(ctx, c, freeMoment)
 }
 
 // freeWatch is the events of a lock's file and the end of its holder, as one descriptor of epoll.
@@ -91,7 +91,7 @@ func (w *freeWatch) join() error {
 }
 
 // wait waits for one of the events, the time, or the end of ctx.
-func (w *freeWatch) wait(ctx context.Context, clock engine.Clock, most time.Duration) error {
+func (w *freeWatch) wait(ctx context.Context, clock clock.Clock, most time.Duration) error {
 	raw, err := w.SyscallConn()
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // heldBy has another process hold a lock, and returns what it is ended by and who it is.
@@ -60,7 +60,7 @@ func TestFindingB1LockIsFree(t *testing.T) {
 					t.Fatal("nobody holds it")
 				}
 				done := make(chan error, 1)
-				go func() { done <- h.Await(t.Context(), engine.SystemClock{}, long) }()
+				go func() { done <- h.Await(t.Context(), clock.System{}, long) }()
 				for range 20 {
 					if Held(locks) == nil {
 						t.Fatal("nobody holds it any more")
@@ -81,7 +81,7 @@ func TestFindingB1LockIsFree(t *testing.T) {
 					t.Error(err)
 				}
 				for h := Held(locks); h != nil; h = Held(locks) {
-					if err := h.Await(t.Context(), engine.SystemClock{}, long); err != nil {
+					if err := h.Await(t.Context(), clock.System{}, long); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -109,7 +109,7 @@ func TestFindingB1LockIsLetGo(t *testing.T) {
 			}
 			h.PID = 1
 			done := make(chan error, 1)
-			go func() { done <- h.Await(t.Context(), engine.SystemClock{}, long) }()
+			go func() { done <- h.Await(t.Context(), clock.System{}, long) }()
 			for len(done) == 0 { // until it is armed there is nothing to be told
 				if err := let(path, f); err != nil && !errors.Is(err, os.ErrClosed) && !errors.Is(err, os.ErrNotExist) {
 					t.Fatal(err)
@@ -129,17 +129,17 @@ func TestFindingB1LockIsLetGo(t *testing.T) {
 func TestFindingB1LockWaitEnds(t *testing.T) {
 	locks, _, _ := heldBy(t, "record", ByRecord)
 	h := Held(locks)
-	if err := h.Await(t.Context(), engine.SystemClock{}, 10*time.Millisecond); err != nil || Held(locks) == nil {
+	if err := h.Await(t.Context(), clock.System{}, 10*time.Millisecond); err != nil || Held(locks) == nil {
 		t.Errorf("after its time: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
-	if err := h.Await(ctx, engine.SystemClock{}, long); !errors.Is(err, why) {
+	if err := h.Await(ctx, clock.System{}, long); !errors.Is(err, why) {
 		t.Errorf("after its context: %v", err)
 	}
 	gone := &Holder{Lock: Lock{"apt", filepath.Join(t.TempDir(), "none"), ByRecord, EndIt}}
-	if err := gone.Await(t.Context(), engine.SystemClock{}, long); err != nil {
+	if err := gone.Await(t.Context(), clock.System{}, long); err != nil {
 		t.Error(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"weak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // lockLook is the time between two looks at a lock without events.
@@ -16,7 +17,7 @@ const lockLook = 5 * time.Second
 // for all of them: it ends with the lock, with Life, and with Close. The zero value wakes none.
 type Waits struct {
 	Life  context.Context // while it lasts, resources may be woken
-	Clock engine.Clock    // that of the machine when nil
+	Clock clock.Clock     // that of the machine when nil
 
 	mu     sync.Mutex
 	who    map[weak.Pointer[engine.Init]]bool // who waits; nil while the goroutine does not run
@@ -43,7 +44,7 @@ func (w *Waits) Add(who *engine.Init, h *Holder, held func() *Holder) {
 // run waits for the lock. It wakes all resources that are added until the last look has found the
 // lock free.
 func (w *Waits) run(ctx context.Context, h *Holder, held func() *Holder) {
-	for h != nil && h.Await(ctx, engine.ClockOr(w.Clock), lockLook) == nil {
+	for h != nil && h.Await(ctx, clock.Or(w.Clock), lockLook) == nil {
 		h = held()
 	}
 	w.mu.Lock()

@@ -18,7 +18,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // pause is the least time between two looks: the file may be long, and may change many times.
@@ -26,7 +26,7 @@ const pause = 20 * time.Millisecond
 
 // Follower tells of changes. It is made by Follow.
 type Follower struct {
-	clock engine.Clock
+	clock clock.Clock
 	file  *os.File
 	take  func(fd uintptr) // what announces the changes; nil for nothing
 	wake  chan struct{}    // of capacity 1
@@ -35,7 +35,7 @@ type Follower struct {
 }
 
 // Follow begins to follow a file. The pause between two looks is by the clock.
-func Follow(clock engine.Clock, path string) (*Follower, error) {
+func Follow(clock clock.Clock, path string) (*Follower, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func Follow(clock engine.Clock, path string) (*Follower, error) {
 // FollowFile follows a file that is open, and closes it at the end, or when it fails.
 // Before each wake-up take is called, which must not block: it takes all that makes the
 // file readable.
-func FollowFile(clock engine.Clock, file *os.File, take func(fd uintptr)) (*Follower, error) {
+func FollowFile(clock clock.Clock, file *os.File, take func(fd uintptr)) (*Follower, error) {
 	conn, err := file.SyscallConn()
 	if err != nil {
 		_ = file.Close()
@@ -75,7 +75,7 @@ func (f *Follower) Close() {
 // nothing.
 func (f *Follower) run(conn syscall.RawConn) {
 	defer close(f.done)
-	rest := engine.NewTimer(f.clock, pause)
+	rest := clock.NewTimer(f.clock, pause)
 	defer rest.Stop()
 	_ = conn.Read(func(fd uintptr) (done bool) {
 		if f.take != nil {

@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -15,7 +15,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // Whether changes are seen is tested where there are some: with the kinds mount and
 // hostname, in namespaces of their own.
 func TestFollow(t *testing.T) {
-	f, err := Follow(engine.SystemClock{}, "/proc/self/mountinfo")
+	f, err := Follow(clock.System{}, "/proc/self/mountinfo")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestFollow(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{plain, plain + "x"} {
-		if f, err := Follow(engine.SystemClock{}, path); err == nil {
+		if f, err := Follow(clock.System{}, path); err == nil {
 			f.Close()
 			t.Errorf("%s is followed", path)
 		}

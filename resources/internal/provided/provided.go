@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -180,7 +181,7 @@ func WatchPaths(ctx context.Context, rt *provider.Runtime, paths []string, o eng
 	}
 	defer sub.Close()
 	armed()
-	tick := engine.NewTicker(engine.ClockOf(rt.Host), every)
+	tick := clock.NewTicker(engine.ClockOf(rt.Host), every)
 	defer tick.Stop()
 	for {
 		select {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
@@ -31,7 +32,7 @@ type Chosen struct {
 	facts engine.Subscription // while it is open
 	Sub   engine.Subscription // what the module tells; nil if it tells nothing
 	also  engine.Subscription // what others tell; nil for nothing
-	tick  *engine.Ticker      // of every; nil for never
+	tick  *clock.Ticker       // of every; nil for never
 	tries int                 // of again that have failed
 	heard bool                // armed was called
 }
@@ -203,7 +204,7 @@ func (c *Chosen) Every(d time.Duration) {
 		c.tick = nil
 	}
 	if d > 0 {
-		c.tick = engine.NewTicker(engine.ClockOf(c.base.init.Host), d)
+		c.tick = clock.NewTicker(engine.ClockOf(c.base.init.Host), d)
 	}
 }
 

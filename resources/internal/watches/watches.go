@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Paths is the Watch of a kind whose sources are paths.
@@ -34,9 +35,9 @@ func Idle(ctx context.Context, init *engine.Init) error {
 }
 
 // Pause waits for d by the clock, and returns the cause if the context ends first.
-func Pause(ctx context.Context, clock engine.Clock, d time.Duration) error {
+func Pause(ctx context.Context, c clock.Clock, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	return engine.Sleep(ctx, clock, d)
+	return clock.Sleep(ctx, c, d)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 )
@@ -82,7 +83,7 @@ func (t *tools) refresh(ctx context.Context, want bool) error {
 }
 
 // clock is the clock of the machine.
-func (t tools) clock() engine.Clock { return engine.ClockOf(t.host) }
+func (t tools) clock() clock.Clock { return engine.ClockOf(t.host) }
 
 // at returns where a file of the machine is.
 // Only the files that mgmt reads itself are there; tools find theirs on their own.
@@ -152,15 +153,15 @@ func (t *tools) transact(ctx context.Context, ok []int, argv ...string) error {
 // waits for the holder, and that wait ends with ctx.
 // A LockedError is returned as it is when the time is over, with the holder that was seen last.
 func (t *tools) attempt(ctx context.Context, cost string, ok []int, argv []string) error {
-	clock := engine.ClockOf(t.host)
-	for since := clock.Now(); ; {
+	c := engine.ClockOf(t.host)
+	for since := c.Now(); ; {
 		r, err := t.command(ctx, cost, argv)
 		if err != nil || r.ExitCode == 0 || slices.Contains(ok, r.ExitCode) {
 			return err
 		}
 		err = t.failure(argv[0], r)
 		locked, is := errors.AsType[*LockedError](err)
-		if !is || engine.Since(clock, since) >= lockWait {
+		if !is || clock.Since(c, since) >= lockWait {
 			return err
 		}
 		if err := t.freed(ctx, locked.Tool); err != nil {
@@ -180,13 +181,13 @@ func (t *tools) freed(ctx context.Context, tool string) error {
 			locks = append(locks, l)
 		}
 	}
-	clock := engine.ClockOf(t.host)
+	c := engine.ClockOf(t.host)
 	h := pkglock.Held(locks)
 	if h == nil {
-		return engine.Sleep(ctx, clock, lockPoll)
+		return clock.Sleep(ctx, c, lockPoll)
 	}
-	for until := clock.Now().Add(lockLook); h != nil && clock.Now().Before(until); h = pkglock.Held(locks) {
-		if err := h.Await(ctx, clock, until.Sub(clock.Now())); err != nil {
+	for until := c.Now().Add(lockLook); h != nil && c.Now().Before(until); h = pkglock.Held(locks) {
+		if err := h.Await(ctx, c, until.Sub(c.Now())); err != nil {
 			return err
 		}
 	}
@@ -331,7 +332,7 @@ func differences(before, after map[string]string) map[string]Change {
 // Its answer is from the machine, not from an earlier look.
 type database interface {
 	installed(ctx context.Context) (map[string]string, error)
-	clock() engine.Clock
+	clock() clock.Clock
 }
 
 // during runs do and returns the packages that have changed meanwhile.
@@ -358,11 +359,11 @@ const lookTime = time.Minute
 // Afterwards returns a context for a look at the result of a transaction. It does not end with ctx,
 // if that has ended while the transaction was let finish, but a minute later. cancel has to be
 // called.
-func Afterwards(ctx context.Context, clock engine.Clock) (after context.Context, cancel context.CancelFunc) {
+func Afterwards(ctx context.Context, c clock.Clock) (after context.Context, cancel context.CancelFunc) {
 	if ctx.Err() == nil {
 		return ctx, func() {}
 	}
-	return engine.WithTimeout(context.WithoutCancel(ctx), clock, lookTime, nil)
+	return clock.WithTimeout(context.WithoutCancel(ctx), c, lookTime, nil)
 }
 
 // sortedKeys returns the keys of a map in a fixed order.

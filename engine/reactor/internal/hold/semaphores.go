@@ -7,11 +7,12 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Semaphores are the named semaphores of a reactor. Callable from any goroutine.
 type Semaphores struct {
-	Clock engine.Clock // is told of each wait for another run (engine.Asleep); of the machine when nil
+	Clock clock.Clock // is told of each wait for another run (clock.Asleep); of the machine when nil
 
 	mu   sync.Mutex
 	open map[Semaphore]*places
@@ -92,7 +93,7 @@ func (s *Semaphores) take(ctx context.Context, p *places) error {
 		s.mu.Unlock()
 		return nil
 	}
-	w := &waiter{has: make(chan struct{}), awake: engine.Asleep(ctx, s.Clock)}
+	w := &waiter{has: make(chan struct{}), awake: clock.Asleep(ctx, s.Clock)}
 	p.queue = append(p.queue, w)
 	s.mu.Unlock()
 	select { // only a wait asks for the channel of the context, which has a price

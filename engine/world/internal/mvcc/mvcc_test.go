@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
 )
 
@@ -67,7 +68,7 @@ func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackend()
 		b.hold = make(chan struct{})
-		c := mvcc.New(b, engine.SystemClock{}, mvcc.Keep{Most: 100}).Client()
+		c := mvcc.New(b, clock.System{}, mvcc.Keep{Most: 100}).Client()
 		revs := make([]int64, 5)
 		var wg sync.WaitGroup
 		for i := range revs {
@@ -98,7 +99,7 @@ func TestContextWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackend()
 		b.hold = make(chan struct{})
-		c := mvcc.New(b, engine.SystemClock{}, mvcc.Keep{Most: 100}).Client()
+		c := mvcc.New(b, clock.System{}, mvcc.Keep{Most: 100}).Client()
 		txn := func(ctx context.Context, key string) <-chan error {
 			done := make(chan error, 1)
 			go func() {
@@ -134,7 +135,7 @@ func TestContextWhileWaiting(t *testing.T) {
 // ended by the next Revoke.
 func TestFailedUpdate(t *testing.T) {
 	b := newBackend()
-	c := mvcc.New(b, engine.SystemClock{}, mvcc.Keep{Most: 100}).Client()
+	c := mvcc.New(b, clock.System{}, mvcc.Keep{Most: 100}).Client()
 	l, err := c.Lease(t.Context(), time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +162,7 @@ func TestFailedUpdate(t *testing.T) {
 // TestOverdueLease: the keys of a lease that could not be deleted go with the next transaction that the disk takes.
 func TestOverdueLease(t *testing.T) {
 	b := newBackend()
-	c := mvcc.New(b, engine.SystemClock{}, mvcc.Keep{Most: 100}).Client()
+	c := mvcc.New(b, clock.System{}, mvcc.Keep{Most: 100}).Client()
 	l, err := c.Lease(t.Context(), time.Second)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +191,7 @@ func TestOverdueLease(t *testing.T) {
 func TestLastClientCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBackend()
-		s := mvcc.New(b, engine.SystemClock{}, mvcc.Keep{Most: 100})
+		s := mvcc.New(b, clock.System{}, mvcc.Keep{Most: 100})
 		one, two := s.Client(), s.Client()
 		if _, err := one.Lease(t.Context(), time.Minute); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // Keep bounds the history.
@@ -21,7 +22,7 @@ type Keep struct {
 // Store is the shared part of all Clients of one Backend.
 type Store struct {
 	backend Backend
-	clock   engine.Clock
+	clock   clock.Clock
 	keep    Keep
 	limits  engine.Limits
 
@@ -39,7 +40,7 @@ type Store struct {
 
 // New returns a Store over a Backend, in which no lease of an earlier process may be
 // left. The last Client that is closed closes the Backend.
-func New(b Backend, c engine.Clock, k Keep) *Store {
+func New(b Backend, c clock.Clock, k Keep) *Store {
 	return &Store{
 		backend: b, clock: c, keep: k, limits: engine.DefaultLimits(),
 		wake: make(chan struct{}), leases: map[int64]*lease{}, overdue: map[int64]*lease{},

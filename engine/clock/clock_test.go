@@ -1,4 +1,4 @@
-package engine_test
+package clock_test
 
 import (
 	"cmp"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
 
@@ -27,14 +28,14 @@ func ticked(c <-chan time.Time) bool {
 
 // TestTimer: a timer by a clock of a test does what a time.Timer does, and the clock of the machine has those.
 func TestTimer(t *testing.T) {
-	machine := func(f func(t *testing.T, c engine.Clock, pass func(time.Duration))) func(*testing.T) {
+	machine := func(f func(t *testing.T, c clock.Clock, pass func(time.Duration))) func(*testing.T) {
 		return func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f(t, engine.SystemClock{}, func(d time.Duration) { time.Sleep(d); synctest.Wait() })
+				f(t, clock.System{}, func(d time.Duration) { time.Sleep(d); synctest.Wait() })
 			})
 		}
 	}
-	tests := func(f func(t *testing.T, c engine.Clock, pass func(time.Duration))) func(*testing.T) {
+	tests := func(f func(t *testing.T, c clock.Clock, pass func(time.Duration))) func(*testing.T) {
 		return func(t *testing.T) {
 			c := enginetest.NewClock()
 			f(t, c, c.Advance)
@@ -49,10 +50,10 @@ func TestTimer(t *testing.T) {
 }
 
 // timeoutLaws: a context ends by the clock as one of the standard library does by that of the machine.
-func timeoutLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
+func timeoutLaws(t *testing.T, c clock.Clock, pass func(time.Duration)) {
 	late := errors.New("too late")
 	for _, cause := range []error{late, nil} {
-		ctx, cancel := engine.WithTimeout(t.Context(), c, time.Second, cause)
+		ctx, cancel := clock.WithTimeout(t.Context(), c, time.Second, cause)
 		child, end := context.WithCancel(ctx)
 		pass(999 * time.Millisecond)
 		if ctx.Err() != nil || context.Cause(ctx) != nil {
@@ -71,7 +72,7 @@ func timeoutLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
 		end()
 		cancel()
 	}
-	ctx, cancel := engine.WithTimeout(t.Context(), c, time.Second, late)
+	ctx, cancel := clock.WithTimeout(t.Context(), c, time.Second, late)
 	child, end := context.WithCancel(ctx)
 	defer end()
 	cancel()
@@ -83,7 +84,7 @@ func timeoutLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
 		t.Errorf("cancelled, it has ended with %v, by %v", ctx.Err(), context.Cause(ctx))
 	}
 	parent, stop := context.WithCancelCause(t.Context())
-	ctx, cancel = engine.WithTimeout(parent, c, time.Second, late)
+	ctx, cancel = clock.WithTimeout(parent, c, time.Second, late)
 	stop(io.EOF)
 	if ctx.Err() != context.Canceled || context.Cause(ctx) != io.EOF {
 		t.Errorf("with its parent, it has ended with %v, by %v", ctx.Err(), context.Cause(ctx))
@@ -96,14 +97,14 @@ func timeoutLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
 	cancel()
 }
 
-func timerLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
-	start, x := c.Now(), engine.NewTimer(c, time.Second)
+func timerLaws(t *testing.T, c clock.Clock, pass func(time.Duration)) {
+	start, x := c.Now(), clock.NewTimer(c, time.Second)
 	pass(999 * time.Millisecond)
 	if ticked(x.C) {
 		t.Error("it ends too early")
 	}
 	pass(time.Millisecond)
-	if !ticked(x.C) || engine.Since(c, start) < time.Second {
+	if !ticked(x.C) || clock.Since(c, start) < time.Second {
 		t.Error("it does not end")
 	}
 	x.Reset(time.Second)
@@ -132,13 +133,13 @@ func timerLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("over")
 	cancel(cause)
-	if err := engine.Sleep(ctx, c, time.Hour); !errors.Is(err, cause) {
+	if err := clock.Sleep(ctx, c, time.Hour); !errors.Is(err, cause) {
 		t.Errorf("Sleep says %v", err)
 	}
 }
 
-func tickerLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
-	x := engine.NewTicker(c, time.Second)
+func tickerLaws(t *testing.T, c clock.Clock, pass func(time.Duration)) {
+	x := clock.NewTicker(c, time.Second)
 	for range 3 {
 		pass(time.Second)
 		if !ticked(x.C) {
@@ -159,11 +160,11 @@ func tickerLaws(t *testing.T, c engine.Clock, pass func(time.Duration)) {
 // TestClockOf: a host brings its clock; others have that of the machine.
 func TestClockOf(t *testing.T) {
 	c := enginetest.NewClock()
-	if engine.ClockOf(clockHost{clock: c}) != engine.Clock(c) {
+	if engine.ClockOf(clockHost{clock: c}) != clock.Clock(c) {
 		t.Error("the clock of the host is not taken")
 	}
 	for _, h := range []engine.Host{nil, enginetest.NewHost(), clockHost{}} {
-		if engine.ClockOf(h) != engine.Clock(engine.SystemClock{}) {
+		if engine.ClockOf(h) != clock.Clock(clock.System{}) {
 			t.Errorf("%T has another clock", h)
 		}
 	}
@@ -171,10 +172,10 @@ func TestClockOf(t *testing.T) {
 
 type clockHost struct {
 	engine.Host
-	clock engine.Clock
+	clock clock.Clock
 }
 
-func (h clockHost) Clock() engine.Clock { return h.clock }
+func (h clockHost) Clock() clock.Clock { return h.clock }
 
 // counted is a clock that notes what it is told, and rings when the test says so.
 type counted struct {
@@ -206,7 +207,7 @@ func TestCountingClock(t *testing.T) {
 		c.log = nil
 	}
 	c := &counted{}
-	timer := engine.NewTimer(c, time.Minute)
+	timer := clock.NewTimer(c, time.Minute)
 	check("a new timer", c, "timer")
 	c.ring()
 	check("it ends", c, "+1")
@@ -220,12 +221,12 @@ func TestCountingClock(t *testing.T) {
 	check("it is stopped", c, "+1", "stop", "-1")
 	ended, end := context.WithCancelCause(t.Context())
 	end(errSleep)
-	if err := engine.Sleep(ended, c, time.Minute); !errors.Is(err, errSleep) {
+	if err := clock.Sleep(ended, c, time.Minute); !errors.Is(err, errSleep) {
 		t.Error(err)
 	}
 	check("a sleep", c, "timer", "asleep", "awake", "stop")
-	engine.Asleep(t.Context(), engine.SystemClock{})()
-	engine.Asleep(t.Context(), nil)()
+	clock.Asleep(t.Context(), clock.System{})()
+	clock.Asleep(t.Context(), nil)()
 }
 
 var errSleep = errors.New("told to wake")

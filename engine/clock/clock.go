@@ -1,4 +1,4 @@
-package engine
+package clock
 
 import (
 	"context"
@@ -16,47 +16,33 @@ type Clock interface {
 	AfterFunc(d time.Duration, f func()) (stop func() bool)
 }
 
-// SystemClock is the clock of the machine, by package time.
-type SystemClock struct{}
+// System is the clock of the machine, by package time.
+type System struct{}
 
 // Now implements Clock.
-func (SystemClock) Now() time.Time { return time.Now() }
+func (System) Now() time.Time { return time.Now() }
 
 // AfterFunc implements Clock.
-func (SystemClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+func (System) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
 
-// ClockOr returns c, and the clock of the machine where c is nil.
-func ClockOr(c Clock) Clock {
+// Or returns c, and the clock of the machine where c is nil.
+func Or(c Clock) Clock {
 	if c == nil {
-		return SystemClock{}
+		return System{}
 	}
 	return c
 }
 
-// Wake returns a channel that gets one token after d by the clock. Stop ends the timer;
+// After returns a channel that gets one token after d by the clock. Stop ends the timer;
 // the channel is never closed.
-func Wake(c Clock, d time.Duration) (wake <-chan struct{}, stop func() bool) {
+func After(c Clock, d time.Duration) (wake <-chan struct{}, stop func() bool) {
 	ch := make(chan struct{}, 1)
 	return ch, c.AfterFunc(d, func() { ch <- struct{}{} })
 }
 
-// ClockHost is a Host with a clock of its own, such as that of a simulated machine.
-type ClockHost interface {
-	Host
-	Clock() Clock
-}
-
-// ClockOf returns the clock of a host. A host that has none, and nil, go by the clock of the machine.
-func ClockOf(h Host) Clock {
-	if c, ok := h.(ClockHost); ok {
-		return ClockOr(c.Clock())
-	}
-	return SystemClock{}
-}
-
 // Since returns the time that has passed since t by the clock.
 func Since(c Clock, t time.Time) time.Duration {
-	if _, ok := c.(SystemClock); ok {
+	if _, ok := c.(System); ok {
 		return time.Since(t) // which reads less of the clock
 	}
 	return c.Now().Sub(t)
@@ -76,7 +62,7 @@ func Sleep(ctx context.Context, c Clock, d time.Duration) (err error) {
 	return err
 }
 
-// Asleep tells a CountingClock that a goroutine goes on only by a timer, by another goroutine that the clock knows of, or by the end of ctx.
+// Asleep tells a Counting that a goroutine goes on only by a timer, by another goroutine that the clock knows of, or by the end of ctx.
 // Whoever makes it go on calls awake, once, before. Any other clock is told nothing.
 func Asleep(ctx context.Context, c Clock) (awake func()) {
 	if c := counting(c); c != nil {
@@ -88,15 +74,15 @@ func Asleep(ctx context.Context, c Clock) (awake func()) {
 // counting returns a clock as one that counts; nil where it does not. Each place that asks by itself would take memory of its own.
 //
 //go:noinline
-func counting(c Clock) CountingClock {
-	counts, _ := c.(CountingClock)
+func counting(c Clock) Counting {
+	counts, _ := c.(Counting)
 	return counts
 }
 
 // WithTimeout is context.WithTimeoutCause by a clock. By another one than that of the machine the context tells no Deadline, since
 // what would ask for it, such as a connection, goes by the clock of the machine.
 func WithTimeout(ctx context.Context, c Clock, d time.Duration, cause error) (context.Context, context.CancelFunc) {
-	if _, ok := c.(SystemClock); ok {
+	if _, ok := c.(System); ok {
 		return context.WithTimeoutCause(ctx, d, cause)
 	}
 	inner, cancel := context.WithCancelCause(ctx)
@@ -190,12 +176,12 @@ type Timer struct {
 	stop  func() bool
 	mu    sync.Mutex
 	round int  // a call of an earlier round has no effect
-	ended bool // CountingClock has been told so
+	ended bool // Counting has been told so
 }
 
 // NewTimer returns a timer that ends after d. By the clock of the machine it is a time.Timer, and costs no more.
 func NewTimer(c Clock, d time.Duration) *Timer {
-	if _, ok := c.(SystemClock); ok {
+	if _, ok := c.(System); ok {
 		sys := time.NewTimer(d)
 		return &Timer{C: sys.C, sys: sys}
 	}
@@ -205,9 +191,9 @@ func NewTimer(c Clock, d time.Duration) *Timer {
 	return t
 }
 
-// CountingClock is a Clock that is told how many timers have ended whose goroutine has not stopped or reset them since: it may still have to
+// Counting is a Clock that is told how many timers have ended whose goroutine has not stopped or reset them since: it may still have to
 // act on that. It is told, too, who sleeps: see Asleep. A simulated machine comes to rest after the timers, and moves its clock where all sleep.
-type CountingClock interface {
+type Counting interface {
 	Clock
 	Ended(more int)
 	Asleep(ctx context.Context) (awake func())
@@ -280,7 +266,7 @@ type Ticker struct {
 
 // NewTicker returns a ticker of a period, which must be positive.
 func NewTicker(c Clock, every time.Duration) *Ticker {
-	if _, ok := c.(SystemClock); ok {
+	if _, ok := c.(System); ok {
 		sys := time.NewTicker(every)
 		return &Ticker{C: sys.C, Stop: sys.Stop}
 	}

@@ -1,4 +1,4 @@
-package engine_test
+package clock_test
 
 import (
 	"sync/atomic"
@@ -6,20 +6,20 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // stopped is a clock that stands still.
-type stopped struct{ engine.SystemClock }
+type stopped struct{ clock.System }
 
 func (stopped) Now() time.Time { return time.Unix(1, 0) }
 
 // TestClockOr: a nil clock is the clock of the machine, and any other one stays.
 func TestClockOr(t *testing.T) {
-	if c := engine.ClockOr(nil); c != (engine.SystemClock{}) {
+	if c := clock.Or(nil); c != (clock.System{}) {
 		t.Errorf("nil has become %T", c)
 	}
-	if c := engine.ClockOr(stopped{}); c.Now() != time.Unix(1, 0) {
+	if c := clock.Or(stopped{}); c.Now() != time.Unix(1, 0) {
 		t.Errorf("a clock has become %T", c)
 	}
 }
@@ -27,7 +27,7 @@ func TestClockOr(t *testing.T) {
 // TestSystemClock: it goes with package time, so that it goes with the virtual time of a bubble.
 func TestSystemClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clock, begin := engine.SystemClock{}, time.Now()
+		clock, begin := clock.System{}, time.Now()
 		var rang atomic.Bool
 		if !clock.Now().Equal(begin) {
 			t.Errorf("it is %s, and the clock says %s", begin, clock.Now())
@@ -55,7 +55,7 @@ func TestSystemClock(t *testing.T) {
 // TestClockStops: a stopped timer does not ring, and says so once.
 func TestClockStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stop := engine.SystemClock{}.AfterFunc(time.Second, func() { t.Error("it rang") })
+		stop := clock.System{}.AfterFunc(time.Second, func() { t.Error("it rang") })
 		if !stop() {
 			t.Error("stop says that it came too late")
 		}
@@ -70,7 +70,7 @@ func TestClockStops(t *testing.T) {
 // TestWake: one token after the time, none after stop, and the timer never waits for a reader.
 func TestWake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		wake, stop := engine.Wake(engine.SystemClock{}, time.Second)
+		wake, stop := clock.After(clock.System{}, time.Second)
 		time.Sleep(time.Second)
 		synctest.Wait() // without a reader the token stays in the channel, and no goroutine is left
 		if stop() {
@@ -84,7 +84,7 @@ func TestWake(t *testing.T) {
 			t.Error("there is a second token")
 		default:
 		}
-		wake, stop = engine.Wake(engine.SystemClock{}, time.Second)
+		wake, stop = clock.After(clock.System{}, time.Second)
 		if !stop() {
 			t.Error("stop came too late")
 		}
