@@ -48,6 +48,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/virtual"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/sharing"
 	"github.com/reactivegraph/mgmt/internal/install"
@@ -207,7 +208,7 @@ type World = sharing.World
 
 // Share returns the World of a store, for Options.World. The store stays the caller's, who closes it after Run. With nil, each Engine
 // has a store in memory of its own, and shares with itself.
-func Share(store engine.World) World { return sharing.With(store) }
+func Share(store world.World) World { return sharing.With(store) }
 
 // DefaultLease is how long a host may be out of reach before the others take it for dead.
 const DefaultLease = 15 * time.Second

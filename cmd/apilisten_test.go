@@ -32,12 +32,12 @@ import (
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/daemon/store"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -249,7 +249,7 @@ func TestHostsOfAnotherServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	for key, value := range keys {
-		if _, _, err := nb.World().Txn(t.Context(), nil, []engine.Op{{Key: key, Value: value}}); err != nil {
+		if _, _, err := nb.World().Txn(t.Context(), nil, []world.Op{{Key: key, Value: value}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -317,7 +317,7 @@ func TestFindingQ13Server(t *testing.T) {
 			keys[deploy.HostKey("web/1")], keys[deploy.HostKey("web2")], keys[deploy.HostKey("web3")] = []byte("{}"), []byte("{}"), []byte("{}")
 			keys[hosts.SeenKey("web/1")] = []byte(`{"time":"2020-01-02T03:04:05Z"}`)
 			for key, value := range keys {
-				if _, _, err := nb.World().Txn(t.Context(), nil, []engine.Op{{Key: key, Value: value}}); err != nil {
+				if _, _, err := nb.World().Txn(t.Context(), nil, []world.Op{{Key: key, Value: value}}); err != nil {
 					t.Fatal(err)
 				}
 			}

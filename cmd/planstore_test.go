@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
@@ -32,7 +32,7 @@ func TestFindingQ2PlanReadsStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		for key, value := range keys {
-			if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: value}}); err != nil {
+			if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: value}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -90,7 +90,7 @@ func TestFindingH9Plan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alter := func(f func(w engine.World) error) {
+	alter := func(f func(w world.World) error) {
 		t.Helper()
 		w, err := bolt.Open(file, bolt.Options{})
 		if err == nil {
@@ -101,14 +101,14 @@ func TestFindingH9Plan(t *testing.T) {
 		}
 	}
 	var older []byte // a record of the store in which web2 still counts
-	alter(func(w engine.World) error {
+	alter(func(w world.World) error {
 		for _, name := range []string{"web1", "web2"} {
 			keys, err := hosts.MemberKeys(hosts.Member{Name: name, Facts: map[string]any{"hostname": name}})
 			if err != nil {
 				return err
 			}
 			for key, value := range keys {
-				if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: value}}); err != nil {
+				if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: value}}); err != nil {
 					return err
 				}
 			}
@@ -149,7 +149,7 @@ collect:
 		}
 	}
 	plans("before", true)
-	alter(func(w engine.World) error {
+	alter(func(w world.World) error {
 		s := deploy.Store{World: w}
 		f, err := s.Fleet(t.Context(), []deploy.Public{key.Public()})
 		if err == nil {
@@ -161,12 +161,12 @@ collect:
 	if _, err := os.Stat(pin); err == nil {
 		t.Error("the plan has noted the store")
 	}
-	alter(func(w engine.World) error { // the daemon has had the newer list
+	alter(func(w world.World) error { // the daemon has had the newer list
 		p := deploy.OpenPin(deploy.PinOptions{Path: pin, Host: "web1", Trusted: func() []deploy.Public { return []deploy.Public{key.Public()} }})
 		if err := p.Meet(t.Context(), w); err != nil {
 			return err
 		}
-		_, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: deploy.StoreKey(), Value: older}})
+		_, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: deploy.StoreKey(), Value: older}})
 		return err
 	})
 	noted, err := os.ReadFile(pin)

@@ -10,9 +10,9 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi/native"
 )
 
@@ -29,7 +29,7 @@ type ObjectOptions struct {
 
 // Objects returns the objects in a store. Nothing is read or opened before the first question. The caller owns the World. A kind that comes
 // to the tables later is a table then.
-func Objects(w engine.World, tables *model.Registry, o ObjectOptions) *model.NB {
+func Objects(w world.World, tables *model.Registry, o ObjectOptions) *model.NB {
 	admission := &native.Admission{Kinds: tables.Kinds, Topics: append([]string{}, o.Topics...)}
 	// Only objects of this host's topics are judged by the graph, so Running is not nil where this is called.
 	admission.Graph = func(ctx context.Context, f func(native.Graph) error) error {

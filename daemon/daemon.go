@@ -17,10 +17,10 @@ import (
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -79,7 +79,7 @@ type Daemon struct {
 	Options mgmt.Options // of the engine
 	Host    string       // the name of this host in the store
 	Folder  *state.Folder
-	World   engine.World
+	World   world.World
 	Secrets *trust.Secrets
 	Trust   *trust.Operators
 	Objects *model.NB // of World, admitted against the graph that runs

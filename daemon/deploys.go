@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/deployed"
 	"github.com/reactivegraph/mgmt/gapi/merge"
@@ -78,7 +79,7 @@ func (p *deploysPart) renew() error {
 }
 
 // View shows the store to the graphs of bundles: the other hosts, and the choices of schedules.
-func View(ctx context.Context, w engine.World, o yaml.Options, env gapi.Env) deployed.View {
+func View(ctx context.Context, w world.World, o yaml.Options, env gapi.Env) deployed.View {
 	env.World = w
 	view := yaml.NewView(ctx, env)
 	o = view.Options(o)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -86,7 +86,7 @@ func TestDeploysFollowTheStore(t *testing.T) {
 	defer w.Close()
 	put := func(key, value string) {
 		t.Helper()
-		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}}); err != nil {
+		if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte(value)}}); err != nil {
 			t.Fatal(err)
 		}
 	}

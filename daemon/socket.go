@@ -13,11 +13,11 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi/native"
 )
 
@@ -246,7 +246,7 @@ func foldersOf(e *mgmt.Engine) func(context.Context) ([]control.Folder, error) {
 }
 
 // hostsOf reads the hosts of a store. A store that is made at its first use is not made for that: it has no hosts yet.
-func hostsOf(w engine.World) func(context.Context) (*control.Hosts, error) {
+func hostsOf(w world.World) func(context.Context) (*control.Hosts, error) {
 	return func(ctx context.Context) (*control.Hosts, error) {
 		select {
 		case <-hosts.Used(w):

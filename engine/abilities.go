@@ -23,13 +23,6 @@ type SendableRes interface {
 	Sends() any
 }
 
-// ProvedSends is a struct that a resource sends, some of whose values are so only as long as a lease of this host holds. The engine begins no run without
-// that lease of a resource that has received such a value, or one that was made of it.
-type ProvedSends interface {
-	// SentProof returns the lease that proves the value of a key, and whether there has to be one.
-	SentProof(key string) (Proof, bool)
-}
-
 // RecvableRes can be given values that others send.
 type RecvableRes interface {
 	Res

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Init is what the engine gives to one resource. It is valid from Init to
@@ -56,8 +57,8 @@ type Init struct {
 	// whether apply is true or not.
 	Change func(Change)
 
-	World  World         // the shared store; never nil
-	Lease  time.Duration // how long a lease of this host lasts, for World.Lease
+	World  world.World   // the shared store; never nil
+	Lease  time.Duration // how long a lease of this host lasts, for world.World.Lease
 	Host   Host          // this resource's handle on the machine; never nil
 	Shared Shared        // see SharedRes; else nil
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // MetaParams are the parameters that every resource has: how the engine runs
@@ -41,17 +42,11 @@ type MetaParams struct {
 	ExportFor  time.Duration     `yaml:"exportfor" mgmt:"unit=s" doc:"How long an exported resource stays exported after the daemon of this host has ended or died; 10 minutes if absent. A bare integer is seconds."`
 	Labels     map[string]string `yaml:"labels" doc:"Words of your own, such as {tier: db}, by which verbs select resources: label:tier=db."`
 	Unread     string            `yaml:"-"` // a frontend could not read a part of the parameters, and says which: the resource is not run, and its state is unknown
-	Proofs     []Proof           `yaml:"-"` // a frontend has read that a lease of this host holds: without it no run begins
+	Proofs     []world.Proof     `yaml:"-"` // a frontend has read that a lease of this host holds: without it no run begins
 	Module     string            `yaml:"-"` // the instance of the module that declares it, behind those around that: web.tls; empty for the graph itself
 	Secret     []string          `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. A value that is received from a secret is a secret without this."`
 	Hidden     bool              `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool              `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
-}
-
-// Proof is a lease of this host, and what it proves. The engine begins no run of a resource while the lease does not surely hold.
-type Proof struct {
-	Lease string `yaml:"lease"` // its ID; see World.Held
-	Of    string `yaml:"of"`    // in words that fit behind "waits for a lease that proves"
 }
 
 // Drift says what is done with a thing that is not as declared.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // TestMetaParamsRefused has each rule of the metaparameters, with the path of the finding
@@ -106,8 +107,8 @@ func TestLawMetaParamsDiffer(t *testing.T) {
 				f.SetString("text")
 			}
 		case reflect.Slice:
-			if f.Type() == reflect.TypeFor[[]engine.Proof]() {
-				f.Set(reflect.ValueOf([]engine.Proof{{Lease: "a"}}))
+			if f.Type() == reflect.TypeFor[[]world.Proof]() {
+				f.Set(reflect.ValueOf([]world.Proof{{Lease: "a"}}))
 			} else {
 				f.Set(reflect.ValueOf([]string{"a"}))
 			}

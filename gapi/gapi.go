@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Frontend yields declared graphs.
@@ -34,7 +35,7 @@ type Env struct {
 	Host     engine.Host  // for watching the input; may be nil with NoWatch
 	NoWatch  bool         // yield what is there and end
 	Hostname string       // of this machine
-	World    engine.World // the store, for frontends whose graphs depend on it; nil for none
+	World    world.World  // the store, for frontends whose graphs depend on it; nil for none
 	Proves   bool         // what the store says of this host counts only under a lease of World; false where another process may hold it, as for a plan
 	Logger   *slog.Logger // nil for none
 	Stdin    io.Reader    // what an input named "-" reads; nil for an empty one
@@ -193,7 +194,7 @@ type Declaration struct {
 	Module string // the instance of a module that declares it, behind those around that: web.tls; empty for the graph itself
 
 	// Proofs are those without which no run of the resource begins; see engine.MetaParams.
-	Proofs []engine.Proof
+	Proofs []world.Proof
 
 	// Wrong says that Problems tell what is wrong with Value: Build does not read it, and says nothing more of it.
 	Wrong bool

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/internal/nstest"
@@ -125,7 +125,7 @@ func TestFindingH9OpenStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &protectedStore{t: t, program: filepath.Join(bin, "mgmt"), dir: t.TempDir(), etcd: startEtcd(t)}
-	world := "--world=etcd://" + p.etcd.client
+	ws := "--world=etcd://" + p.etcd.client
 	w, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{p.etcd.client}})
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestFindingH9OpenStore(t *testing.T) {
 	defer w.Close()
 	p.good("deploy", "keygen", p.path("deploy.key"))
 	for _, host := range []string{"gone", "web1"} {
-		p.good("hosts", "allow", host, "--role=web", world, "--sign="+p.path("deploy.key"))
+		p.good("hosts", "allow", host, "--role=web", ws, "--sign="+p.path("deploy.key"))
 	}
 	earlier, err := w.Get(t.Context(), "fleet/store")
 	if err != nil {
@@ -141,12 +141,12 @@ func TestFindingH9OpenStore(t *testing.T) {
 	}
 	puts := func(key, value string) {
 		t.Helper()
-		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}}); err != nil {
+		if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte(value)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	daemon := func(host string) []string {
-		return []string{p.path(host + ".yaml"), world, "--accept=value,kv.state", "--hostname=" + host, "--prefix=" + p.path("state-"+host), "--trusted-keys=" + p.path("deploy.key.pub")}
+		return []string{p.path(host + ".yaml"), ws, "--accept=value,kv.state", "--hostname=" + host, "--prefix=" + p.path("state-"+host), "--trusted-keys=" + p.path("deploy.key.pub")}
 	}
 	start := func(host string) (log *safeBuffer, end func()) {
 		log = &safeBuffer{}
@@ -198,7 +198,7 @@ func TestFindingH9OpenStore(t *testing.T) {
 	log, end := start("web2")
 	says("web1 web2 web3", "good hers")
 	puts("s/gone/kv/one", "{}")
-	if out := p.good("hosts", "remove", "gone", "web1", world, "--sign="+p.path("deploy.key")); !strings.Contains(out, "mgmt still runs on web1") {
+	if out := p.good("hosts", "remove", "gone", "web1", ws, "--sign="+p.path("deploy.key")); !strings.Contains(out, "mgmt still runs on web1") {
 		t.Error(out)
 	}
 	says("web2 web3", "good")
@@ -210,7 +210,7 @@ func TestFindingH9OpenStore(t *testing.T) {
 	exports("web3", "better")
 	says("web2 web3", "better")
 	// What another one writes about an object holds up no removal, be it asked of a daemon or of the store.
-	for name, way := range map[string][]string{"one": {"--prefix=" + p.path("state-web2")}, "two": {world, "--trust=" + p.path("deploy.key.pub")}} {
+	for name, way := range map[string][]string{"one": {"--prefix=" + p.path("state-web2")}, "two": {ws, "--trust=" + p.path("deploy.key.pub")}} {
 		p.good(append([]string{"api", "create", "kv", name, "value=x"}, way...)...)
 		puts("s/gone/kv/"+name, `{"state":"failed","revision":1}`)
 		p.good(append([]string{"api", "delete", "kv", name, "--remove"}, way...)...)
@@ -294,6 +294,6 @@ func older(ctx context.Context, w *etcd.World, host string) error {
 	if err := w.Allow(ctx, host, "", old...); err != nil {
 		return err
 	}
-	_, _, err := w.Txn(ctx, nil, []engine.Op{{Key: "fleet/store", Delete: true}, {Key: "fleet/hosts/" + host, Delete: true}})
+	_, _, err := w.Txn(ctx, nil, []world.Op{{Key: "fleet/store", Delete: true}, {Key: "fleet/hosts/" + host, Delete: true}})
 	return err
 }

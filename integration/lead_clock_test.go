@@ -9,9 +9,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -58,12 +58,12 @@ func TestFindingR1ClockJumps(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		hosts int
-		open  func(*testing.T) func(*jumpingClock) (own, direct engine.World)
+		open  func(*testing.T) func(*jumpingClock) (own, direct world.World)
 	}{
-		{"etcd", 2, func(t *testing.T) func(*jumpingClock) (own, direct engine.World) {
+		{"etcd", 2, func(t *testing.T) func(*jumpingClock) (own, direct world.World) {
 			server := startEtcd(t)
 			direct := openEtcd(t, server.client)
-			return func(c *jumpingClock) (engine.World, engine.World) {
+			return func(c *jumpingClock) (world.World, world.World) {
 				w, err := etcd.Open(t.Context(), etcd.Options{Endpoints: []string{server.client}, Timeout: time.Second, Clock: c, Uptime: c.uptime})
 				if err != nil {
 					t.Fatal(err)
@@ -72,8 +72,8 @@ func TestFindingR1ClockJumps(t *testing.T) {
 				return w, direct
 			}
 		}},
-		{"bolt", 1, func(t *testing.T) func(*jumpingClock) (own, direct engine.World) {
-			return func(c *jumpingClock) (engine.World, engine.World) {
+		{"bolt", 1, func(t *testing.T) func(*jumpingClock) (own, direct world.World) {
+			return func(c *jumpingClock) (world.World, world.World) {
 				w, err := bolt.Open(filepath.Join(t.TempDir(), "world"), bolt.Options{Clock: c})
 				if err != nil {
 					t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -96,12 +97,12 @@ func openEtcd(t *testing.T, endpoint string) *etcd.World {
 // leadProbe is a host whose graph has a resource on the leader alone, which looks at the store whenever a run of it begins.
 type leadProbe struct {
 	host          string
-	world, direct engine.World
+	world, direct world.World
 	machine       engine.Host // nil for that of the test
 	starts        atomic.Int64
 	outside       atomic.Int64
 	why           atomic.Pointer[string]
-	last          engine.Lease // of the run before
+	last          world.Lease // of the run before
 }
 
 func (p *leadProbe) begin(t *testing.T, lease time.Duration) {

@@ -26,6 +26,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -122,7 +123,7 @@ type records struct {
 	ended map[string]time.Duration // since boot, by lease
 }
 
-func followRecords(t *testing.T, w engine.World) *records {
+func followRecords(t *testing.T, w world.World) *records {
 	t.Helper()
 	s := &records{by: map[string]string{}, ended: map[string]time.Duration{}}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -391,7 +392,7 @@ type stoppedProbe struct {
 	asked atomic.Pointer[leaderRun]
 }
 
-func (p *stoppedProbe) Held(id string) engine.Lease {
+func (p *stoppedProbe) Held(id string) world.Lease {
 	if l := p.World.Held(id); l != nil {
 		return stoppedProof{l, p}
 	}
@@ -399,7 +400,7 @@ func (p *stoppedProbe) Held(id string) engine.Lease {
 }
 
 type stoppedProof struct {
-	engine.Lease
+	world.Lease
 	p *stoppedProbe
 }
 

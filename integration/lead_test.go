@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -146,7 +146,7 @@ func (h *cronHost) start() {
 		}
 	}
 	own := h.shared.Join()
-	w := &losing{World: own, leases: map[engine.Lease]bool{}}
+	w := &losing{World: own, leases: map[world.Lease]bool{}}
 	h.world.Store(w)
 	ctx, cancel := context.WithCancel(context.Background())
 	e, err := mgmt.Open(ctx, mgmt.Options{
@@ -187,35 +187,35 @@ func (h *cronHost) lose() {
 
 // losing is a store that can be lost, with the leases on it.
 type losing struct {
-	engine.World
+	world.World
 	lost atomic.Bool
 
 	mu     sync.Mutex
-	leases map[engine.Lease]bool
+	leases map[world.Lease]bool
 }
 
 func (l *losing) err() error {
 	if l.lost.Load() {
-		return fmt.Errorf("%w: the cable is out", engine.ErrUnavailable)
+		return fmt.Errorf("%w: the cable is out", world.ErrUnavailable)
 	}
 	return nil
 }
 
-func (l *losing) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (l *losing) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if err := l.err(); err != nil {
-		return engine.Page{}, err
+		return world.Page{}, err
 	}
 	return l.World.List(ctx, prefix, o)
 }
 
-func (l *losing) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+func (l *losing) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (int64, bool, error) {
 	if err := l.err(); err != nil {
 		return 0, false, err
 	}
 	return l.World.Txn(ctx, compares, ops)
 }
 
-func (l *losing) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+func (l *losing) Lease(ctx context.Context, ttl time.Duration) (world.Lease, error) {
 	if err := l.err(); err != nil {
 		return nil, err
 	}
@@ -228,12 +228,12 @@ func (l *losing) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, er
 	return lease, err
 }
 
-// Watch implements engine.World. It brings nothing while the store is lost.
-func (l *losing) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+// Watch implements world.World. It brings nothing while the store is lost.
+func (l *losing) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		for b, err := range l.World.Watch(ctx, prefix, from) {
 			if lost := l.err(); lost != nil {
-				yield(engine.Batch{}, lost)
+				yield(world.Batch{}, lost)
 				return
 			}
 			if !yield(b, err) {

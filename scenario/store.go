@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // # The store of a test
@@ -31,7 +32,7 @@ func (r *run) put(ctx context.Context, th thing) {
 		}
 		return
 	}
-	op := engine.Op{Key: th.storeKey(), Delete: th.set["state"] == "absent"}
+	op := world.Op{Key: th.storeKey(), Delete: th.set["state"] == "absent"}
 	if !op.Delete {
 		text, _ := th.set["value"].(string)
 		op.Value = []byte(text)
@@ -44,7 +45,7 @@ func (r *run) put(ctx context.Context, th thing) {
 // store is the store of a test. It knows the keys that a step has altered and that no resource has read since, so that the test does not compare
 // too early. It is callable from any goroutine.
 type store struct {
-	engine.World
+	world.World
 
 	mu      sync.Mutex
 	watched []string         // the prefixes that resources follow
@@ -61,14 +62,14 @@ type reader struct {
 }
 
 // Txn is that of the store.
-func (s *store) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (revision int64, ok bool, err error) {
+func (s *store) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (revision int64, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.txn(ctx, compares, ops)
 }
 
 // txn is Txn under the lock, so that no reader is asked about between the change and its mark.
-func (s *store) txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (revision int64, ok bool, err error) {
+func (s *store) txn(ctx context.Context, compares []world.Compare, ops []world.Op) (revision int64, ok bool, err error) {
 	revision, ok, err = s.World.Txn(ctx, compares, ops)
 	if ok {
 		s.writes++
@@ -87,8 +88,8 @@ func (s *store) written() uint64 {
 }
 
 // Watch is that of the store. A reader that asks for the next batch has acted on the one before.
-func (s *store) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+func (s *store) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		r := &reader{prefix, from}
 		s.mu.Lock()
 		s.readers[r] = true
@@ -110,14 +111,14 @@ func (s *store) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[
 }
 
 // alter does one operation as another host would do it.
-func (s *store) alter(ctx context.Context, op engine.Op) error {
+func (s *store) alter(ctx context.Context, op world.Op) error {
 	// A reader must see the altered key and the mark together.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, err := s.World.Get(ctx, op.Key); op.Delete && errors.Is(err, engine.ErrNotFound) {
+	if _, err := s.World.Get(ctx, op.Key); op.Delete && errors.Is(err, world.ErrNotFound) {
 		return nil // nothing wakes
 	}
-	if _, _, err := s.txn(ctx, nil, []engine.Op{op}); err != nil {
+	if _, _, err := s.txn(ctx, nil, []world.Op{op}); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(s.watched, func(prefix string) bool { return strings.HasPrefix(op.Key, prefix) }) {
@@ -127,7 +128,7 @@ func (s *store) alter(ctx context.Context, op engine.Op) error {
 }
 
 // Get is that of the store.
-func (s *store) Get(ctx context.Context, key string) (engine.KV, error) {
+func (s *store) Get(ctx context.Context, key string) (world.KV, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.pending, key)
@@ -135,7 +136,7 @@ func (s *store) Get(ctx context.Context, key string) (engine.KV, error) {
 }
 
 // List is that of the store. A resource watches what it has listed, from the revision of the list.
-func (s *store) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (s *store) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.watched = append(s.watched, prefix)

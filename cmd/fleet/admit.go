@@ -22,11 +22,11 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/vault"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -128,7 +128,7 @@ func (f *admitFlags) admit(ctx context.Context, names []string) error {
 
 // sign writes the keys of the hosts into their records, after the operator has seen each new one. It returns the records as they are then, and in a dry
 // run as they would be.
-func (f *admitFlags) sign(ctx context.Context, w engine.World, key deploy.Key, names []string) (*deploy.Fleet, error) {
+func (f *admitFlags) sign(ctx context.Context, w world.World, key deploy.Key, names []string) (*deploy.Fleet, error) {
 	fleet, err := f.signer.records(ctx, w)
 	if err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (c *claim) roles() (roles []string) {
 }
 
 // claimsOf reads what the hosts say of themselves.
-func claimsOf(ctx context.Context, w engine.World) (map[string]claim, error) {
+func claimsOf(ctx context.Context, w world.World) (map[string]claim, error) {
 	all, err := seal.Hosts(ctx, w)
 	if err != nil {
 		return nil, err
@@ -256,14 +256,14 @@ func claimsOf(ctx context.Context, w engine.World) (map[string]claim, error) {
 
 // objects encrypts the secrets of objects again. It blocks as the store does, and writes each object by a transaction of its own.
 // An interrupted call has done a part, and the next call does the rest.
-func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []string) error {
+func (f *admitFlags) objects(ctx context.Context, w world.World, topics []string) error {
 	if err := f.app.LoadModels(f.store.direct.Models).Err(); err != nil {
 		return err
 	}
 	nb := daemon.Objects(w, f.app.Tables(), daemon.ObjectOptions{Host: cli.Hostname(), Secrets: &trust.Secrets{World: w, Readers: f.readers(w)}, Log: slog.New(slog.DiscardHandler)})
 	n, err := nb.Reseal(ctx, topics, f.unseal, f.signer.dry)
 	// These end the verb. All other errors are about single objects, and the rest was done.
-	if errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrCompacted) || ctx.Err() != nil {
+	if errors.Is(err, world.ErrUnavailable) || errors.Is(err, world.ErrCompacted) || ctx.Err() != nil {
 		return err
 	}
 	if err != nil {
@@ -278,7 +278,7 @@ func (f *admitFlags) objects(ctx context.Context, w engine.World, topics []strin
 }
 
 // readers returns a function that reads the recipients of a topic, as the operator has signed them.
-func (f *admitFlags) readers(w engine.World) func(context.Context, string) ([]string, error) {
+func (f *admitFlags) readers(w world.World) func(context.Context, string) ([]string, error) {
 	return func(ctx context.Context, topic string) ([]string, error) {
 		fleet, err := f.signer.records(ctx, w)
 		if err != nil {
@@ -290,7 +290,7 @@ func (f *admitFlags) readers(w engine.World) func(context.Context, string) ([]st
 
 // deploys encrypts the files of the deploys in effect again, topic by topic. A host without a report takes no deploys, and needs none of their
 // secrets. It blocks until the hosts of each changed topic have converged.
-func (f *admitFlags) deploys(ctx context.Context, w engine.World, fleet *deploy.Fleet, names []string) error {
+func (f *admitFlags) deploys(ctx context.Context, w world.World, fleet *deploy.Fleet, names []string) error {
 	reports, err := deploy.Store{World: w}.Reports(ctx)
 	if err != nil {
 		return err
@@ -319,7 +319,7 @@ func (f *admitFlags) deploys(ctx context.Context, w engine.World, fleet *deploy.
 
 // again deploys the files of a topic anew, with its secrets for more recipients. A deploy that is not done is left to its operator.
 // A change is signed by the operator's key, as a new deploy.
-func (f *admitFlags) again(ctx context.Context, w engine.World, topic string, more []string) error {
+func (f *admitFlags) again(ctx context.Context, w world.World, topic string, more []string) error {
 	s := deploy.Store{World: w}
 	r, err := s.Rollout(ctx, topic)
 	// Number 0 is a topic without any deploy.

@@ -13,10 +13,10 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/input"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -30,7 +30,7 @@ type bundler struct {
 
 // fill reads the graphs with all that they include, and checks what the hosts will get.
 // The check reads the bundle as a host decodes it, and no file, so a lack of a host is found here.
-func (f *bundler) fill(ctx context.Context, w engine.World, o *deploy.Order, args []string) error {
+func (f *bundler) fill(ctx context.Context, w world.World, o *deploy.Order, args []string) error {
 	b, err := f.collect(ctx, args)
 	if err != nil {
 		return f.told(err)
@@ -49,7 +49,7 @@ func (f *bundler) fill(ctx context.Context, w engine.World, o *deploy.Order, arg
 // validate builds the graph of a bundle as a host does. Secrets are unknown here, and each host reads them with its own identity.
 // Its expressions see the other hosts and the schedules of the store. Whether a backend can do it is for each host to say.
 // The kinds are those of this program: a host with another version may still refuse the graph.
-func (f *bundler) validate(ctx context.Context, w engine.World, b *deploy.Bundle) error {
+func (f *bundler) validate(ctx context.Context, w world.World, b *deploy.Bundle) error {
 	o := f.bounds()
 	view := daemon.View(ctx, w, o, gapi.Env{})
 	defer view.Close()

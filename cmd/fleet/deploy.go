@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // deployFlags are those of the verb deploy. A deploy goes to one topic, and is either made of a graph or is that of an earlier number.
@@ -211,7 +212,7 @@ func checkTopic(topic string) error {
 
 // old takes the content of an earlier deploy, and returns the key that signs it again.
 // The graph is validated again, since the program of the operator may be newer than that deploy.
-func (f *deployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) (deploy.Key, error) {
+func (f *deployFlags) old(ctx context.Context, w world.World, o *deploy.Order) (deploy.Key, error) {
 	key, m, b, err := f.signer.earlier(ctx, deploy.Store{World: w}, f.topic, f.backTo)
 	if err != nil {
 		return key, err
@@ -226,7 +227,7 @@ func (f *deployFlags) old(ctx context.Context, w engine.World, o *deploy.Order) 
 // preview says which hosts would take it.
 // It needs neither a key nor the right to write.
 // The batches are those of this moment; a deploy looks again before each batch.
-func (f *deployFlags) preview(ctx context.Context, w engine.World, o deploy.Order) error {
+func (f *deployFlags) preview(ctx context.Context, w world.World, o deploy.Order) error {
 	members, err := f.signer.members(ctx, w, f.topic)
 	if err != nil {
 		return remote.Explained(err)
@@ -253,7 +254,7 @@ func (f *deployFlags) preview(ctx context.Context, w engine.World, o deploy.Orde
 const mostUnread = 10
 
 // tellUnread says which hosts of the topic no value of a file of secrets is encrypted to. The deploy goes on, since a host may use no value of the file.
-func (f *deployFlags) tellUnread(ctx context.Context, w engine.World, content []byte) error {
+func (f *deployFlags) tellUnread(ctx context.Context, w world.World, content []byte) error {
 	b, err := deploy.Decode(content)
 	if err != nil {
 		return err

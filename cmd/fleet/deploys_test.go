@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -31,7 +31,7 @@ func TestDeploysText(t *testing.T) {
 func TestDeploySeesTheStore(t *testing.T) {
 	w := memory.New()
 	defer w.Close()
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: hosts.MemberKey("w2"), Value: []byte(`{"name":"w2","facts":{"cpus":2}}`)}}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: hosts.MemberKey("w2"), Value: []byte(`{"name":"w2","facts":{"cpus":2}}`)}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, good := range map[string]bool{"w2": true, "w3": false} {

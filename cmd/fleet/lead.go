@@ -13,10 +13,10 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // The time between two looks at the hosts: short where something has moved, and longer in a quiet time.
@@ -49,7 +49,7 @@ func (f *leader) flags(cmd *cobra.Command) {
 // lead waits for the hosts, and lets the batches go.
 // The first signal ends the wait, and the error then says how to go on. A step of the store that has begun is whole or not at all.
 // It holds no lock and no lease: each step compares the revision of the rollout, so a second operator ends this one.
-func (f *leader) lead(ctx context.Context, world engine.World, l *deploy.Lead) error {
+func (f *leader) lead(ctx context.Context, world world.World, l *deploy.Lead) error {
 	ctx, stop := f.app.Interruptible(ctx)
 	defer stop()
 	m := l.Manifest
@@ -86,7 +86,7 @@ func (f *leader) lead(ctx context.Context, world engine.World, l *deploy.Lead) e
 // Its clock begins with the operator: an operator who goes on gives each host its time again.
 type waiter struct {
 	*leader
-	world engine.World
+	world world.World
 	topic string
 	lead  *deploy.Lead
 	// Real time, by the clock of this machine. The times of hosts do not count.

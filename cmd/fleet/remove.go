@@ -18,11 +18,11 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -118,7 +118,7 @@ func (f *removeFlags) run(ctx context.Context, names []string) error {
 }
 
 // knows reports whether the operator's records or the keys of the store know a host.
-func (f *removeFlags) knows(ctx context.Context, w engine.World, trusted []deploy.Public, name string) (bool, error) {
+func (f *removeFlags) knows(ctx context.Context, w world.World, trusted []deploy.Public, name string) (bool, error) {
 	fleet, err := f.signing.Fleet(ctx, w, trusted)
 	if err != nil {
 		return false, err
@@ -129,7 +129,7 @@ func (f *removeFlags) knows(ctx context.Context, w engine.World, trusted []deplo
 	for _, key := range []string{seal.Key(name), deploy.ReportKey(name), hosts.MemberKey(name), hosts.SeenKey(name)} {
 		if _, err := w.Get(ctx, key); err == nil {
 			return true, nil
-		} else if !errors.Is(err, engine.ErrNotFound) {
+		} else if !errors.Is(err, world.ErrNotFound) {
 			return false, err
 		}
 	}
@@ -177,7 +177,7 @@ func readCertificate(path string) (*x509.Certificate, error) {
 
 // published returns the serial of the certificate that a host has told the store, if the authority of --ca has signed it for this host: a host
 // that tells the certificate of another one has nothing revoked.
-func (f *removeFlags) published(ctx context.Context, w engine.World, name string) []string {
+func (f *removeFlags) published(ctx context.Context, w world.World, name string) []string {
 	kv, err := w.Get(ctx, seal.Key(name))
 	var r seal.Recipient
 	if err != nil || json.Unmarshal(kv.Value, &r) != nil || len(r.Certificate) == 0 {
@@ -246,15 +246,15 @@ func removeHosts(ctx context.Context, a *cli.App, w *etcd.World, names []string)
 // forget deletes the keys of a host, and reports whether there was one.
 // All keys go in one transaction, so no reader sees a host in part.
 // A key that comes back meanwhile is the work of a daemon that still runs.
-func forget(ctx context.Context, w engine.World, name string) (was bool, err error) {
-	var ops []engine.Op
+func forget(ctx context.Context, w world.World, name string) (was bool, err error) {
+	var ops []world.Op
 	for _, key := range []string{seal.Key(name), deploy.ReportKey(name), hosts.MemberKey(name), hosts.SeenKey(name)} {
 		_, err := w.Get(ctx, key)
-		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		if err != nil && !errors.Is(err, world.ErrNotFound) {
 			return false, err
 		}
 		if err == nil {
-			ops = append(ops, engine.Op{Key: key, Delete: true})
+			ops = append(ops, world.Op{Key: key, Delete: true})
 		}
 	}
 	if len(ops) == 0 {

@@ -9,9 +9,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // signer has the keys of an operator who deploys, and reads what they have signed: the records of the hosts, and earlier deploys.
@@ -87,7 +87,7 @@ type members struct {
 
 // members looks at the hosts of a topic once.
 // A host without a report takes no deploys: it trusts no key.
-func (f *signer) members(ctx context.Context, w engine.World, topic string) (m members, err error) {
+func (f *signer) members(ctx context.Context, w world.World, topic string) (m members, err error) {
 	list, err := hosts.Members(ctx, w)
 	if err != nil {
 		return m, err

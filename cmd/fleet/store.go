@@ -8,8 +8,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/store"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
@@ -30,7 +30,7 @@ func (s *sharedStore) flags(cmd *cobra.Command) {
 // world opens the store for reading and writing keys. The caller ends with closing, which closes it.
 // A daemon serves the store on its socket to root, to its own user and to the group of
 // api_write_group.
-func (s *sharedStore) world(ctx context.Context) (engine.World, error) {
+func (s *sharedStore) world(ctx context.Context) (world.World, error) {
 	if s.direct.Given() {
 		return s.etcd(ctx)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
@@ -73,7 +73,7 @@ func (t *Takeover) run(ctx context.Context) error {
 }
 
 // take is run for a store that is open. granted are the rights of its users.
-func (t *Takeover) take(ctx context.Context, w engine.World, granted map[string][]etcd.Grant) error {
+func (t *Takeover) take(ctx context.Context, w world.World, granted map[string][]etcd.Grant) error {
 	s := deploy.Store{World: w}
 	claims, err := claimsOf(ctx, w)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -45,7 +45,7 @@ func TestFindingJ14Migrate(t *testing.T) {
 				if len(key) > w.Limits().Key {
 					return
 				}
-				if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}}); err != nil {
+				if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte(value)}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -95,9 +95,9 @@ func TestFindingJ14Migrate(t *testing.T) {
 }
 
 // contentOf returns all keys of a store with their values.
-func contentOf(t *testing.T, w engine.World) map[string]string {
+func contentOf(t *testing.T, w world.World) map[string]string {
 	t.Helper()
-	p, err := w.List(t.Context(), "", engine.ListOptions{})
+	p, err := w.List(t.Context(), "", world.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,15 +16,15 @@ import (
 	"filippo.io/age"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // killed is a store that is lost at a write, before it or right after it: so ends a program that is killed there.
 type killed struct {
-	engine.World
+	world.World
 	at     int // the number of the write, from 1; 0 for none
 	after  bool
 	writes int
@@ -32,7 +32,7 @@ type killed struct {
 
 var errCut = errors.New("the program is killed")
 
-func (c *killed) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (rev int64, ok bool, err error) {
+func (c *killed) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (rev int64, ok bool, err error) {
 	if c.writes++; c.writes == c.at && !c.after {
 		return 0, false, errCut
 	}
@@ -71,7 +71,7 @@ func TestFindingH6MigrateKilled(t *testing.T) {
 			t.Helper()
 			text, err := json.Marshal(v)
 			if err == nil {
-				_, _, err = w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: text}})
+				_, _, err = w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: text}})
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -91,13 +91,13 @@ func TestFindingH6MigrateKilled(t *testing.T) {
 		put(deploy.RolloutKey("all"), deploy.Rollout{Number: 3, State: deploy.Done})
 		return w
 	}
-	migrate := func(w engine.World) error {
+	migrate := func(w world.World) error {
 		to := NewTakeover(&cli.App{TrustOthers: true, Out: io.Discard, Err: io.Discard, In: &bytes.Reader{}})
 		to.yes, to.signing.Sign = true, keyFile
 		return to.take(t.Context(), w, nil)
 	}
 	// state says what is signed, with the id of the store in the place of which it says *.
-	state := func(w engine.World) (store, text string) {
+	state := func(w world.World) (store, text string) {
 		t.Helper()
 		s := deploy.Store{World: w}
 		fleet, err := s.Fleet(t.Context(), trusted)

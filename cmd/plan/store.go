@@ -19,10 +19,10 @@ import (
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	controlstore "github.com/reactivegraph/mgmt/engine/control/store"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
@@ -46,7 +46,7 @@ func (f *planStore) flags(cmd *cobra.Command) {
 // open opens the store to be read. A store of this host alone is the daemon's, which is asked; without a daemon its file is. What
 // can't be read is unknown in the plan, and a warning says why. The World is nil where there is no store yet. The caller calls
 // closing in the end.
-func (f *planStore) open(ctx context.Context, s state.Place, dir, host string, log *slog.Logger) (w engine.World, closing func(), err error) {
+func (f *planStore) open(ctx context.Context, s state.Place, dir, host string, log *slog.Logger) (w world.World, closing func(), err error) {
 	if err := f.world.Check(); err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +64,7 @@ func (f *planStore) open(ctx context.Context, s state.Place, dir, host string, l
 	switch {
 	case err != nil:
 		log.Warn("the store can't be read: what depends on it is unknown, and conditions are decided as if this host were alone", "error", err)
-		return &readOnly{refused: &engine.UnreadError{What: "the store", Err: err}}, closing, nil
+		return &readOnly{refused: &world.UnreadError{What: "the store", Err: err}}, closing, nil
 	case w == nil:
 		return nil, closing, nil
 	}
@@ -73,7 +73,7 @@ func (f *planStore) open(ctx context.Context, s state.Place, dir, host string, l
 
 // counting returns the store without what is of removed hosts, as the daemon has it: by the newer one of the lists that the store has now, and
 // that the daemon has noted in the state folder dir. The World is nil where w is.
-func (f *planStore) counting(ctx context.Context, a *cli.App, w engine.World, dir, host string, log *slog.Logger) (engine.World, error) {
+func (f *planStore) counting(ctx context.Context, a *cli.App, w world.World, dir, host string, log *slog.Logger) (world.World, error) {
 	if w == nil {
 		return nil, nil
 	}
@@ -81,14 +81,14 @@ func (f *planStore) counting(ctx context.Context, a *cli.App, w engine.World, di
 	if by == nil {
 		return w, err
 	}
-	if _, told := errors.AsType[*engine.UnreadError](err); err != nil && !told {
+	if _, told := errors.AsType[*world.UnreadError](err); err != nil && !told {
 		log.Warn("the record of the store does not count", "error", err)
 	}
 	return hosts.Without(w, by), nil
 }
 
 // cluster connects to a store in etcd.
-func (f *planStore) cluster(ctx context.Context, host string, log *slog.Logger) (engine.World, error) {
+func (f *planStore) cluster(ctx context.Context, host string, log *slog.Logger) (world.World, error) {
 	w, err := f.world.Access.Connect(ctx, f.world.Place, host, log)
 	switch {
 	case w == nil:
@@ -103,11 +103,11 @@ func (f *planStore) cluster(ctx context.Context, host string, log *slog.Logger) 
 const patience = 5 * time.Second
 
 // local asks the daemon, or reads the file that it has left.
-func (f *planStore) local(ctx context.Context, s state.Place, scheme, rest, dir string) (engine.World, error) {
+func (f *planStore) local(ctx context.Context, s state.Place, scheme, rest, dir string) (world.World, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	daemon := &controlstore.Client{HTTP: (&remote.Daemon{State: inputs.StateFlags{Place: s}, Socket: f.socket}).Client().Transport()}
-	_, err := daemon.List(ctx, hosts.Prefix, engine.ListOptions{Limit: 1})
+	_, err := daemon.List(ctx, hosts.Prefix, world.ListOptions{Limit: 1})
 	none, absent := errors.AsType[*control.NoDaemonError](err)
 	switch {
 	case err == nil:
@@ -138,48 +138,48 @@ func (f *planStore) local(ctx context.Context, s state.Place, scheme, rest, dir 
 
 // readOnly is the store of a plan: it is read once, and refuses all that would alter it.
 type readOnly struct {
-	engine.World
+	world.World
 	refused error // why nothing can be read; nil where it can
 }
 
-var errPlanning = fmt.Errorf("%w: a plan alters nothing", engine.ErrRefused)
+var errPlanning = fmt.Errorf("%w: a plan alters nothing", world.ErrRefused)
 
-// Get implements engine.World.
-func (r *readOnly) Get(ctx context.Context, key string) (engine.KV, error) {
+// Get implements world.World.
+func (r *readOnly) Get(ctx context.Context, key string) (world.KV, error) {
 	if r.refused != nil {
-		return engine.KV{}, r.refused
+		return world.KV{}, r.refused
 	}
 	return r.World.Get(ctx, key)
 }
 
-// List implements engine.World.
-func (r *readOnly) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+// List implements world.World.
+func (r *readOnly) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if r.refused != nil {
-		return engine.Page{}, r.refused
+		return world.Page{}, r.refused
 	}
 	return r.World.List(ctx, prefix, o)
 }
 
-// Txn implements engine.World.
-func (r *readOnly) Txn(context.Context, []engine.Compare, []engine.Op) (int64, bool, error) {
+// Txn implements world.World.
+func (r *readOnly) Txn(context.Context, []world.Compare, []world.Op) (int64, bool, error) {
 	return 0, false, errPlanning
 }
 
-// Watch implements engine.World. Nothing is followed: a plan is of one moment.
-func (r *readOnly) Watch(ctx context.Context, _ string, _ int64) iter.Seq2[engine.Batch, error] {
-	return func(func(engine.Batch, error) bool) { <-ctx.Done() }
+// Watch implements world.World. Nothing is followed: a plan is of one moment.
+func (r *readOnly) Watch(ctx context.Context, _ string, _ int64) iter.Seq2[world.Batch, error] {
+	return func(func(world.Batch, error) bool) { <-ctx.Done() }
 }
 
-// Lease implements engine.World.
-func (r *readOnly) Lease(context.Context, time.Duration) (engine.Lease, error) {
+// Lease implements world.World.
+func (r *readOnly) Lease(context.Context, time.Duration) (world.Lease, error) {
 	return nil, errPlanning
 }
 
-// Held implements engine.World.
-func (r *readOnly) Held(string) engine.Lease { return nil }
+// Held implements world.World.
+func (r *readOnly) Held(string) world.Lease { return nil }
 
-// Limits implements engine.World.
-func (r *readOnly) Limits() engine.Limits { return engine.DefaultLimits() }
+// Limits implements world.World.
+func (r *readOnly) Limits() world.Limits { return world.DefaultLimits() }
 
 // Close does nothing: the opener closes the store.
 func (r *readOnly) Close() error { return nil }

@@ -14,8 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/internal/nstest"
 )
@@ -43,8 +43,8 @@ func TestFindingQ2NoRights(t *testing.T) {
 			return
 		}
 		defer closing()
-		_, err = w.List(t.Context(), hosts.Prefix, engine.ListOptions{})
-		if _, unread := errors.AsType[*engine.UnreadError](err); !unread || !errors.Is(err, fs.ErrPermission) || !strings.Contains(said.String(), "permission denied") {
+		_, err = w.List(t.Context(), hosts.Prefix, world.ListOptions{})
+		if _, unread := errors.AsType[*world.UnreadError](err); !unread || !errors.Is(err, fs.ErrPermission) || !strings.Contains(said.String(), "permission denied") {
 			t.Errorf("%v; it says %s", err, said.String())
 		}
 	})

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/reactivegraph/mgmt/daemon/store"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/statedir"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -24,7 +24,7 @@ func (e *LostError) Unwrap() error { return e.why }
 
 // Held returns the folder for a run, which asks again and again whether it is still this process's own. lost is called once where another process has taken it.
 // The store of this host in it, if that is where the objects are, is written again by itself.
-func (f *Folder) Held(w engine.World, log *slog.Logger, lost func(error)) statedir.Folder {
+func (f *Folder) Held(w world.World, log *slog.Logger, lost func(error)) statedir.Folder {
 	told := false
 	var renew func() error
 	if kept, ok := w.(interface{ Keep() error }); ok {

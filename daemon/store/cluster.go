@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/engine/world/kept"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -82,7 +82,7 @@ func (c *Access) Password() (string, error) {
 }
 
 // Connect makes the store of a cluster, and asks the cluster once. Servers that are away are an error of the class
-// engine.ErrUnavailable, and servers that refuse this program one of engine.ErrRefused. Where a World comes with the
+// world.ErrUnavailable, and servers that refuse this program one of world.ErrRefused. Where a World comes with the
 // error, the caller may go on with it, and closes it.
 // It blocks as Probe does. The key that it reads is that of the host's own entry, which each host
 // with rights may read.
@@ -106,7 +106,7 @@ func (c *Access) explained(err error) error {
 	switch {
 	case errors.Is(err, etcd.ErrCertificate):
 		return fmt.Errorf("%w; see that --ca signs the certificates of the servers, and that the servers trust that of --cert", err)
-	case errors.Is(err, engine.ErrRefused):
+	case errors.Is(err, world.ErrRefused):
 		return fmt.Errorf("%w; let an operator give this host its rights: mgmt hosts allow NAME", err)
 	}
 	return err
@@ -122,16 +122,16 @@ type Clustered struct {
 // openEtcd connects a daemon to a cluster. Absent servers do not fail the start: the host starts with its last state, and
 // catches up when they are back. So does a host whose certificate has expired since it has met the store: a reboot must
 // not end its local graph. A host that has never met the store has wrong settings, and is told at once.
-func openEtcd(ctx context.Context, p place) (engine.World, error) {
+func openEtcd(ctx context.Context, p place) (world.World, error) {
 	w, err := p.access.Connect(ctx, p.text, p.host, p.log)
 	switch {
 	// The order counts: without a World the address or a file is wrong, and no waiting helps there.
 	case w == nil:
 		return nil, err
 	case err == nil:
-	case errors.Is(err, engine.ErrRefused) && p.dir != "" && kept.Met(filepath.Join(p.dir, KeptFile)):
+	case errors.Is(err, world.ErrRefused) && p.dir != "" && kept.Met(filepath.Join(p.dir, KeptFile)):
 		p.log.Error("the store refuses this host: the host goes on with its last state, and tries again", "error", err)
-	case !errors.Is(err, engine.ErrUnavailable):
+	case !errors.Is(err, world.ErrUnavailable):
 		return nil, errors.Join(err, w.Close())
 	default:
 		p.log.Warn("the store is out of reach: this host goes on with its last state, and catches up when the store is back", "error", err)

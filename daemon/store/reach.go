@@ -7,15 +7,15 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
 // reach is a World that remembers whether its last answer came. A daemon always has requests in flight, as it follows the store and retries,
 // so no probe of its own is needed. It is safe for concurrent use.
 type reach struct {
-	engine.World
+	world.World
 	clock clock.Clock
 
 	mu   sync.Mutex
@@ -23,11 +23,11 @@ type reach struct {
 	why  error
 }
 
-// note records the outcome of a request. The store is away after engine.ErrUnavailable, and where one side rejects the certificate of the
+// note records the outcome of a request. The store is away after world.ErrUnavailable, and where one side rejects the certificate of the
 // other. One that refuses a request is there. A request that its caller has cancelled says nothing.
 func (r *reach) note(ctx context.Context, err error) {
-	away := errors.Is(err, engine.ErrUnavailable) || errors.Is(err, etcd.ErrCertificate)
-	if !away && (ctx.Err() != nil || errors.Is(err, engine.ErrClosed)) {
+	away := errors.Is(err, world.ErrUnavailable) || errors.Is(err, etcd.ErrCertificate)
+	if !away && (ctx.Err() != nil || errors.Is(err, world.ErrClosed)) {
 		return
 	}
 	r.mu.Lock()
@@ -50,31 +50,31 @@ func (r *reach) Lost() (since time.Time, why error) {
 	return r.lost, r.why
 }
 
-// Get implements engine.World.
-func (r *reach) Get(ctx context.Context, key string) (engine.KV, error) {
+// Get implements world.World.
+func (r *reach) Get(ctx context.Context, key string) (world.KV, error) {
 	kv, err := r.World.Get(ctx, key)
 	r.note(ctx, err)
 	return kv, err
 }
 
-// List implements engine.World.
-func (r *reach) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+// List implements world.World.
+func (r *reach) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	page, err := r.World.List(ctx, prefix, o)
 	r.note(ctx, err)
 	return page, err
 }
 
-// Txn implements engine.World.
-func (r *reach) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+// Txn implements world.World.
+func (r *reach) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (int64, bool, error) {
 	revision, ok, err := r.World.Txn(ctx, compares, ops)
 	r.note(ctx, err)
 	return revision, ok, err
 }
 
-// Watch implements engine.World.
+// Watch implements world.World.
 // Each batch is an answer. A Watch that is silent says nothing about the store.
-func (r *reach) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+func (r *reach) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		for b, err := range r.World.Watch(ctx, prefix, from) {
 			r.note(ctx, err)
 			if !yield(b, err) {
@@ -84,8 +84,8 @@ func (r *reach) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[
 	}
 }
 
-// Lease implements engine.World.
-func (r *reach) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+// Lease implements world.World.
+func (r *reach) Lease(ctx context.Context, ttl time.Duration) (world.Lease, error) {
 	l, err := r.World.Lease(ctx, ttl)
 	r.note(ctx, err)
 	return l, err

@@ -8,27 +8,27 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
 // answering is a World whose every answer is an error.
 type answering struct {
-	engine.World
+	world.World
 	err error
 }
 
-func (a *answering) Get(context.Context, string) (engine.KV, error) { return engine.KV{}, a.err }
-func (a *answering) List(context.Context, string, engine.ListOptions) (engine.Page, error) {
-	return engine.Page{}, a.err
+func (a *answering) Get(context.Context, string) (world.KV, error) { return world.KV{}, a.err }
+func (a *answering) List(context.Context, string, world.ListOptions) (world.Page, error) {
+	return world.Page{}, a.err
 }
-func (a *answering) Txn(context.Context, []engine.Compare, []engine.Op) (int64, bool, error) {
+func (a *answering) Txn(context.Context, []world.Compare, []world.Op) (int64, bool, error) {
 	return 0, false, a.err
 }
-func (a *answering) Lease(context.Context, time.Duration) (engine.Lease, error) { return nil, a.err }
-func (a *answering) Watch(context.Context, string, int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) { yield(engine.Batch{}, a.err) }
+func (a *answering) Lease(context.Context, time.Duration) (world.Lease, error) { return nil, a.err }
+func (a *answering) Watch(context.Context, string, int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) { yield(world.Batch{}, a.err) }
 }
 
 // stillClock is a clock that a test moves.
@@ -41,13 +41,13 @@ func (c *stillClock) Now() time.Time { return c.now }
 
 // TestReach: every kind of question tells that the store is away, and that it is back. The first moment and the last reason count.
 func TestReach(t *testing.T) {
-	away := fmt.Errorf("no server: %w", engine.ErrUnavailable)
-	questions := map[string]func(context.Context, engine.World){
-		"get":   func(ctx context.Context, w engine.World) { _, _ = w.Get(ctx, "k") },
-		"list":  func(ctx context.Context, w engine.World) { _, _ = w.List(ctx, "k", engine.ListOptions{}) },
-		"txn":   func(ctx context.Context, w engine.World) { _, _, _ = w.Txn(ctx, nil, nil) },
-		"lease": func(ctx context.Context, w engine.World) { _, _ = w.Lease(ctx, time.Second) },
-		"watch": func(ctx context.Context, w engine.World) {
+	away := fmt.Errorf("no server: %w", world.ErrUnavailable)
+	questions := map[string]func(context.Context, world.World){
+		"get":   func(ctx context.Context, w world.World) { _, _ = w.Get(ctx, "k") },
+		"list":  func(ctx context.Context, w world.World) { _, _ = w.List(ctx, "k", world.ListOptions{}) },
+		"txn":   func(ctx context.Context, w world.World) { _, _, _ = w.Txn(ctx, nil, nil) },
+		"lease": func(ctx context.Context, w world.World) { _, _ = w.Lease(ctx, time.Second) },
+		"watch": func(ctx context.Context, w world.World) {
 			for range w.Watch(ctx, "", 0) {
 				return
 			}
@@ -67,13 +67,13 @@ func TestReach(t *testing.T) {
 		}
 		step(nil, time.Time{}, nil)
 		step(away, time.Unix(101, 0), away)
-		other := fmt.Errorf("no leader: %w", engine.ErrUnavailable)
+		other := fmt.Errorf("no leader: %w", world.ErrUnavailable)
 		step(other, time.Unix(101, 0), other)
-		step(engine.ErrClosed, time.Unix(101, 0), other)
-		step(engine.ErrRefused, time.Time{}, nil)
-		expired := fmt.Errorf("%w: %w", engine.ErrRefused, etcd.ErrCertificate)
+		step(world.ErrClosed, time.Unix(101, 0), other)
+		step(world.ErrRefused, time.Time{}, nil)
+		expired := fmt.Errorf("%w: %w", world.ErrRefused, etcd.ErrCertificate)
 		step(expired, time.Unix(105, 0), expired)
-		step(engine.ErrRefused, time.Time{}, nil)
+		step(world.ErrRefused, time.Time{}, nil)
 		step(away, time.Unix(107, 0), away)
 		step(nil, time.Time{}, nil)
 		ctx, cancel := context.WithCancel(t.Context())

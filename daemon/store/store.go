@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/engine/world/lazy"
@@ -65,7 +66,7 @@ type place struct {
 // openers are the stores by scheme, the word before the first colon.
 var openers = map[string]struct {
 	form string // how the setting is written
-	open func(context.Context, place) (engine.World, error)
+	open func(context.Context, place) (world.World, error)
 }{
 	"memory": {"memory", openMemory},
 	"bolt":   {"bolt[:FILE]", openBolt},
@@ -113,7 +114,7 @@ func (c *Config) Check() error {
 }
 
 // Open opens the store. dir is the state folder, "" for none, and host the name of this host. The caller closes the World; see Close.
-func (c *Config) Open(ctx context.Context, dir, host string, log *slog.Logger) (engine.World, error) {
+func (c *Config) Open(ctx context.Context, dir, host string, log *slog.Logger) (world.World, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
@@ -153,7 +154,7 @@ func (c *Config) Accepted(kinds func() *engine.Registry) func(*gapi.Declaration)
 }
 
 // openMemory opens a store of this process alone.
-func openMemory(_ context.Context, p place) (engine.World, error) {
+func openMemory(_ context.Context, p place) (world.World, error) {
 	if p.rest != "" {
 		return nil, errors.New("memory takes nothing behind it")
 	}
@@ -162,23 +163,23 @@ func openMemory(_ context.Context, p place) (engine.World, error) {
 
 // openBolt opens a store in a file. That of the state folder is made at its first use: most graphs share nothing. bbolt locks the file, so
 // two daemons can't share one.
-func openBolt(_ context.Context, p place) (engine.World, error) {
+func openBolt(_ context.Context, p place) (world.World, error) {
 	path := p.rest
 	switch {
 	case path == "" && p.dir == "":
-		return lazy.New(func() (engine.World, error) { return memory.New(), nil }), nil // as all other state of a temporary folder
+		return lazy.New(func() (world.World, error) { return memory.New(), nil }), nil // as all other state of a temporary folder
 	case path == "":
 		path = filepath.Join(p.dir, File)
 		// A file that is there is opened at once: it may hold objects, and another process may
 		// have locked it.
 		if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-			return lazy.New(func() (engine.World, error) { return boltAt(path, p.log) }), nil
+			return lazy.New(func() (world.World, error) { return boltAt(path, p.log) }), nil
 		}
 	}
 	return boltAt(path, p.log)
 }
 
-func boltAt(path string, log *slog.Logger) (engine.World, error) {
+func boltAt(path string, log *slog.Logger) (world.World, error) {
 	w, err := bolt.Open(path, bolt.Options{Log: log})
 	if errors.Is(err, bolt.ErrLocked) {
 		return nil, fmt.Errorf("the store %s: %w; end that process, or name another file with --world bolt:FILE", path, bolt.ErrLocked)
@@ -191,7 +192,7 @@ func boltAt(path string, log *slog.Logger) (engine.World, error) {
 
 // Close closes a store when the engine has ended, and withdraws what this host has published. A failure is a warning: those values then
 // stay for the time of the lease.
-func Close(w engine.World, log *slog.Logger) {
+func Close(w world.World, log *slog.Logger) {
 	if err := w.Close(); err != nil {
 		log.Warn("the store was not closed in order; what this host has published stays there for the time of its lease", "error", err)
 	}

@@ -12,17 +12,17 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/daemon/store"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // Operators are whom a host believes: the keys of its operators, and what these have signed about the store. Without a key it believes no record.
 type Operators struct {
-	world engine.World
+	world world.World
 	host  string
 	read  func() ([]deploy.Public, error) // reads the files of the keys
 	keys  atomic.Pointer[[]deploy.Public] // as they were read last
@@ -86,8 +86,8 @@ func (t *Operators) OnList(f func()) (end func()) {
 
 // Options say whom a host believes.
 type Options struct {
-	World engine.World // which they have signed for
-	Host  string       // its name
+	World world.World // which they have signed for
+	Host  string      // its name
 	// Dir is the state folder, in which it is noted which store the host has met; "" keeps nothing over a restart.
 	Dir   string
 	Files []string    // with public keys
@@ -201,12 +201,12 @@ func (t *Operators) follow(ctx context.Context) {
 		t.log.Warn("the record of the store does not count", slog.Any("error", err))
 	}
 	s := hosts.Store{World: t.world, Clock: clock.System{}, Tell: func(err error) {
-		if errors.Is(err, engine.ErrRefused) { // rights of an older mgmt allow, too
+		if errors.Is(err, world.ErrRefused) { // rights of an older mgmt allow, too
 			t.log.Warn("the store does not let this host read its signed record: run mgmt api migrate once, as the operator", slog.Any("error", err))
 		}
 	}}
 	for change := range s.Follow(ctx, deploy.StoreKey()) {
-		there := slices.ContainsFunc(change.Updates, func(u engine.Update) bool { return u.Key == deploy.StoreKey() && !u.Deleted })
+		there := slices.ContainsFunc(change.Updates, func(u world.Update) bool { return u.Key == deploy.StoreKey() && !u.Deleted })
 		switch {
 		case there && len(t.Trusted()) > 0:
 			err := t.pin.Meet(ctx, t.world)
@@ -228,7 +228,7 @@ func (t *Operators) older(ctx context.Context) bool {
 		return true
 	}
 	for _, prefix := range []string{deploy.RolloutPrefix(), deploy.Reports()} {
-		p, err := t.world.List(ctx, prefix, engine.ListOptions{Limit: 2})
+		p, err := t.world.List(ctx, prefix, world.ListOptions{Limit: 2})
 		for _, kv := range p.KVs {
 			if err == nil && kv.Key != deploy.ReportKey(t.host) {
 				return true
@@ -239,7 +239,7 @@ func (t *Operators) older(ctx context.Context) bool {
 }
 
 // World returns the store that the operators have signed for.
-func (t *Operators) World() engine.World { return t.world }
+func (t *Operators) World() world.World { return t.world }
 
 // Host returns the name of this host in the store.
 func (t *Operators) Host() string { return t.host }

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
@@ -24,12 +24,12 @@ func TestFindingH9ListIsFollowed(t *testing.T) {
 	by.pin = deploy.OpenPin(deploy.PinOptions{Host: "h1", Trusted: by.Trusted})
 	asked := make(chan struct{}, 100)
 	defer by.OnList(func() { asked <- struct{}{} })()
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: deploy.StoreKey(), Value: []byte("{}")}}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: deploy.StoreKey(), Value: []byte("{}")}}); err != nil {
 		t.Fatal(err)
 	}
 	defer by.Start(t.Context())()
 	await.Of(t, "a look at the connections", asked)
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: deploy.StoreKey(), Value: []byte("[]")}}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: deploy.StoreKey(), Value: []byte("[]")}}); err != nil {
 		t.Fatal(err)
 	}
 	await.Of(t, "a look after the second record", asked)

@@ -14,12 +14,12 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/native"
 )
@@ -31,7 +31,7 @@ const identityFile = "age.key"
 // Secrets encrypts secrets to the hosts of a topic, and reads those of this host; see NewSecrets. A Secrets of the two fields alone is
 // an operator's, who has no identity of a host. It may be used by many goroutines.
 type Secrets struct {
-	World engine.World
+	World world.World
 	// Readers returns the recipients of a topic that the operator has signed; see Operators.Readers. Set it before anything is encrypted.
 	Readers func(ctx context.Context, topic string) ([]string, error)
 
@@ -43,7 +43,7 @@ type Secrets struct {
 
 // NewSecrets returns the secrets of a daemon. Its identity is made in the state folder dir at its first use, so a daemon without a store
 // has none. Without a state folder it is one of this process, whose secrets are lost at its end.
-func NewSecrets(w engine.World, dir, host string, roles []string, cert string) *Secrets {
+func NewSecrets(w world.World, dir, host string, roles []string, cert string) *Secrets {
 	path := filepath.Join(dir, identityFile)
 	lost := keepBad(publishWait, func() error { return lostKey(w, host, path) })
 	return &Secrets{World: w, host: host, topics: Topics(host, roles), cert: cert, identity: KeepGood(func() (seal.Identity, error) {
@@ -63,14 +63,14 @@ var ErrLostKey = errors.New("the key of this host for secrets is lost")
 
 // lostKey says whether a host without an identity has lost the one that it has told the store. A new one would read none of the secrets that are there,
 // so that is the operator's decision.
-func lostKey(w engine.World, host, path string) error {
+func lostKey(w world.World, host, path string) error {
 	select {
 	case <-hosts.Used(w):
 	default:
 		return nil // the store is not there yet
 	}
 	kv, err := w.Get(context.Background(), seal.Key(host))
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, world.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -221,7 +221,7 @@ func (s *Secrets) Publish(ctx context.Context, log *slog.Logger) {
 		if err == nil {
 			err = seal.Publish(ctx, s.World, seal.Recipient{Host: s.host, Recipient: own.Recipient(), Topics: s.topics, Certificate: certificateOf(s.cert)})
 		}
-		if err == nil || errors.Is(err, engine.ErrClosed) {
+		if err == nil || errors.Is(err, world.ErrClosed) {
 			return
 		}
 		switch {

@@ -13,16 +13,16 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // awayWorld is a store that can't be reached.
-type awayWorld struct{ engine.World }
+type awayWorld struct{ world.World }
 
-func (awayWorld) Get(context.Context, string) (engine.KV, error) {
-	return engine.KV{}, fmt.Errorf("%w: the cable is out", engine.ErrUnavailable)
+func (awayWorld) Get(context.Context, string) (world.KV, error) {
+	return world.KV{}, fmt.Errorf("%w: the cable is out", world.ErrUnavailable)
 }
 
 // TestFindingQ10LostKey: a host whose state folder is gone makes no other key in silence. The error says how to go on, and the way works without a restart.
@@ -45,7 +45,7 @@ func TestFindingQ10LostKey(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewSecrets(awayWorld{w}, dir, "web1", nil, "").identity(); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := NewSecrets(awayWorld{w}, dir, "web1", nil, "").identity(); !errors.Is(err, world.ErrUnavailable) {
 		t.Error("without the store:", err)
 	}
 	s := NewSecrets(w, dir, "web1", nil, "")
@@ -80,12 +80,12 @@ func TestFindingQ10LostKey(t *testing.T) {
 
 // wayWorld is a store that can't be reached while it is away, and counts the questions.
 type wayWorld struct {
-	engine.World
+	world.World
 	away  atomic.Bool
 	asked atomic.Int64
 }
 
-func (w *wayWorld) Get(ctx context.Context, key string) (engine.KV, error) {
+func (w *wayWorld) Get(ctx context.Context, key string) (world.KV, error) {
 	w.asked.Add(1)
 	if w.away.Load() {
 		return awayWorld{}.Get(ctx, key)

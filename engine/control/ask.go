@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/selection"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -169,7 +170,7 @@ func (s *Server) status(now *reactor.Snapshot, wanted func(*reactor.Status) bool
 	}
 	if s.opt.Lost != nil {
 		if since, why := s.opt.Lost(); why != nil {
-			out.StoreLost = &StoreLost{Since: since, Error: why.Error(), Refused: errors.Is(why, engine.ErrRefused)}
+			out.StoreLost = &StoreLost{Since: since, Error: why.Error(), Refused: errors.Is(why, world.ErrRefused)}
 		}
 	}
 	if s.opt.StateLost != nil {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Hosts are the hosts that share a store: those that are there, and those that the operator has admitted. They are sorted by name.
@@ -60,7 +60,7 @@ func (s *Server) getHosts(_ http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, errNoHosts
 	}
 	all, err := s.opt.Hosts(r.Context())
-	if errors.Is(err, engine.ErrUnavailable) {
+	if errors.Is(err, world.ErrUnavailable) {
 		return nil, &Error{http.StatusServiceUnavailable, err.Error(), "the daemon goes on without its store; ask again when it is back"}
 	}
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // TestHosts: the members of the store with their states, and a store that is away, broken or missing.
@@ -41,7 +41,7 @@ func TestHosts(t *testing.T) {
 	if a := all.Hosts[0]; a.OK != 3 || !a.Since.Equal(at) || !a.Started.Equal(at) || a.Facts["os"] != "Debian" || a.Graph != "g" {
 		t.Errorf("the first is %+v", a)
 	}
-	fault = fmt.Errorf("%w: the cable is out", engine.ErrUnavailable)
+	fault = fmt.Errorf("%w: the cable is out", world.ErrUnavailable)
 	if w := r.get(t, "/v1/hosts"); w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "cable") {
 		t.Errorf("without the store: %d %s", w.Code, w.Body)
 	}

@@ -8,21 +8,21 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // ReadHosts reads the hosts that are there, and those that the operator has admitted and that are gone.
-func ReadHosts(ctx context.Context, w engine.World) (*Hosts, error) {
+func ReadHosts(ctx context.Context, w world.World) (*Hosts, error) {
 	// The records come first: a host that comes meanwhile is there.
 	admitted, err := deploy.Store{World: w}.Admitted(ctx)
 	var seen map[string]time.Time
 	if err == nil {
 		seen, err = hosts.LastSeen(ctx, w)
 	}
-	if err != nil && !errors.Is(err, engine.ErrRefused) {
+	if err != nil && !errors.Is(err, world.ErrRefused) {
 		return nil, err
 	}
 	unread := err

@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Bounds of a Server.
@@ -44,7 +44,7 @@ type Options struct {
 	Logger   *slog.Logger          // discards when nil
 	Clock    clock.Clock           // of time spans; nil for that of the machine
 	Objects  *model.NB             // of the routes below /v1/api; without it there are none
-	Shared   engine.World          // the store that hosts share, of the routes below /v1/store; without it there are none
+	Shared   world.World           // the store that hosts share, of the routes below /v1/store; without it there are none
 	MayWrite func(httpd.Peer) bool // who may change objects and deploy; nil for root and the daemon's own user
 	// Hosts reads the hosts that share the store, for GET /v1/hosts; without it the answer is 404.
 	Hosts func(context.Context) (*Hosts, error)

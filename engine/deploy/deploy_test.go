@@ -13,8 +13,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -234,20 +234,20 @@ func TestTwoAtOnce(t *testing.T) {
 
 // dying ends with an error after so many transactions, as a process that is killed.
 type dying struct {
-	engine.World
+	world.World
 	left int
 }
 
 var errKilled = errors.New("killed")
 
-func (d *dying) Txn(ctx context.Context, c []engine.Compare, o []engine.Op) (int64, bool, error) {
+func (d *dying) Txn(ctx context.Context, c []world.Compare, o []world.Op) (int64, bool, error) {
 	if d.left--; d.left < 0 {
 		return 0, false, errKilled
 	}
 	return d.World.Txn(ctx, c, o)
 }
 
-func (d *dying) Limits() engine.Limits { return engine.Limits{Ops: 128, Bytes: 16 << 10, Key: 4 << 10} }
+func (d *dying) Limits() world.Limits { return world.Limits{Ops: 128, Bytes: 16 << 10, Key: 4 << 10} }
 
 // TestKilledOperator: wherever an operator dies, the store has the deploy whole or not at all, and the next one goes on.
 func TestKilledOperator(t *testing.T) {
@@ -282,12 +282,12 @@ func TestBrokenContent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := w.List(t.Context(), "contents/", engine.ListOptions{})
+	p, err := w.List(t.Context(), "contents/", world.ListOptions{})
 	if err != nil || len(p.KVs) < 3 {
 		t.Fatalf("there are %d parts: %v", len(p.KVs), err)
 	}
 	first, second := p.KVs[0], p.KVs[1]
-	breaks := map[string]engine.Op{
+	breaks := map[string]world.Op{
 		"cut":     {Key: first.Key, Value: first.Value[:len(first.Value)-1]},
 		"altered": {Key: first.Key, Value: append([]byte("y"), first.Value[1:]...)},
 		"longer":  {Key: first.Key, Value: append(slices.Clone(first.Value), 'x')},
@@ -296,14 +296,14 @@ func TestBrokenContent(t *testing.T) {
 	}
 	for name, op := range breaks {
 		t.Run(name, func(t *testing.T) {
-			if _, _, err := w.Txn(t.Context(), nil, []engine.Op{op}); err != nil {
+			if _, _, err := w.Txn(t.Context(), nil, []world.Op{op}); err != nil {
 				t.Fatal(err)
 			}
 			_, err := s.Content(t.Context(), l.Manifest)
 			if deploy.Code(err) != "bad_content" {
 				t.Errorf("the content is taken: %v", err)
 			}
-			good := []engine.Op{{Key: first.Key, Value: first.Value}, {Key: second.Key, Value: second.Value}}
+			good := []world.Op{{Key: first.Key, Value: first.Value}, {Key: second.Key, Value: second.Value}}
 			if _, _, err := w.Txn(t.Context(), nil, good); err != nil {
 				t.Fatal(err)
 			}
@@ -377,7 +377,7 @@ func TestDue(t *testing.T) {
 func TestReports(t *testing.T) {
 	s := newStore(t)
 	put := func(key, value string) {
-		if _, _, err := s.World.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}}); err != nil {
+		if _, _, err := s.World.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte(value)}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -406,7 +406,7 @@ func write(t *testing.T, s deploy.Store, key string, value any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.World.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: text}}); err != nil {
+	if _, _, err := s.World.Txn(t.Context(), nil, []world.Op{{Key: key, Value: text}}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -442,7 +442,7 @@ func TestSignAgain(t *testing.T) {
 	write(t, s, "deploys/all/record/000000000002", "damaged")
 	l = begin(k, 3, false)
 	stop(l)
-	if _, _, err := s.World.Txn(t.Context(), nil, []engine.Op{{Key: "deploys/all/record/000000000003", Delete: true}}); err != nil {
+	if _, _, err := s.World.Txn(t.Context(), nil, []world.Op{{Key: "deploys/all/record/000000000003", Delete: true}}); err != nil {
 		t.Fatal(err)
 	}
 	begin(k, 4, false)
@@ -468,7 +468,7 @@ func TestNewStore(t *testing.T) {
 	if p := l.Rollout.PhaseOf("a", had); p != deploy.Refused {
 		t.Errorf("a host that refuses is %s", p)
 	}
-	if _, _, err := s.World.Txn(t.Context(), nil, []engine.Op{{Key: deploy.RolloutKey("all"), Delete: true}}); err != nil {
+	if _, _, err := s.World.Txn(t.Context(), nil, []world.Op{{Key: deploy.RolloutKey("all"), Delete: true}}); err != nil {
 		t.Fatal(err)
 	}
 	if l, err = s.Begin(t.Context(), k, order(t, "all", "two")); err != nil || l.Manifest.Number != 9 {
@@ -553,7 +553,7 @@ func TestPrune(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := w.Txn(ctx, nil, []engine.Op{{Key: deploy.ReportKey("h"), Value: report}}); err != nil {
+	if _, _, err := w.Txn(ctx, nil, []world.Op{{Key: deploy.ReportKey("h"), Value: report}}); err != nil {
 		t.Fatal(err)
 	}
 	gone, err := s.Prune(ctx, "all", 1)
@@ -569,7 +569,7 @@ func TestPrune(t *testing.T) {
 			t.Errorf("the files of %d: %v", d.Number, err)
 		}
 	}
-	parts, err := w.List(ctx, "contents/", engine.ListOptions{})
+	parts, err := w.List(ctx, "contents/", world.ListOptions{})
 	if want := 3 * list[0].Parts; err != nil || len(parts.KVs) != want {
 		t.Errorf("%d parts are left, not %d: %v", len(parts.KVs), want, err)
 	}

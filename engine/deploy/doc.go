@@ -1,4 +1,4 @@
-// Package deploy is what an operator signs in an engine.World: graphs, and the records of the store and of its hosts. An operator writes a
+// Package deploy is what an operator signs in an world.World: graphs, and the records of the store and of its hosts. An operator writes a
 // graph for a topic, and the hosts of that topic take it over, batch by batch. The package has the form of a deploy, its keys, the
 // choice of the next batch, and what a host holds of its store.
 //

@@ -5,19 +5,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // unending is a store whose lists have no end.
 type unending struct {
-	engine.World
+	world.World
 	value []byte
 }
 
-// List implements engine.World.
-func (u unending) List(_ context.Context, prefix string, _ engine.ListOptions) (engine.Page, error) {
-	return engine.Page{KVs: []engine.KV{{Key: prefix + "a", Value: u.value}}, Revision: 1, More: true}, nil
+// List implements world.World.
+func (u unending) List(_ context.Context, prefix string, _ world.ListOptions) (world.Page, error) {
+	return world.Page{KVs: []world.KV{{Key: prefix + "a", Value: u.value}}, Revision: 1, More: true}, nil
 }
 
 // TestFindingJ12EndlessPages: a store, or a daemon, that never ends a list is given up.

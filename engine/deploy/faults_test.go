@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // meddler is a World whose calls are counted. before each call it may do something else, or fail it.
 type meddler struct {
-	engine.World
+	world.World
 	calls  int
 	before func(call int) error
 }
@@ -31,28 +31,28 @@ func (m *meddler) meddle() error {
 	return m.before(m.calls)
 }
 
-func (m *meddler) Get(ctx context.Context, key string) (engine.KV, error) {
+func (m *meddler) Get(ctx context.Context, key string) (world.KV, error) {
 	if err := m.meddle(); err != nil {
-		return engine.KV{}, err
+		return world.KV{}, err
 	}
 	return m.World.Get(ctx, key)
 }
 
-func (m *meddler) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (m *meddler) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if err := m.meddle(); err != nil {
-		return engine.Page{}, err
+		return world.Page{}, err
 	}
 	return m.World.List(ctx, prefix, o)
 }
 
-func (m *meddler) Txn(ctx context.Context, c []engine.Compare, o []engine.Op) (int64, bool, error) {
+func (m *meddler) Txn(ctx context.Context, c []world.Compare, o []world.Op) (int64, bool, error) {
 	if err := m.meddle(); err != nil {
 		return 0, false, err
 	}
 	return m.World.Txn(ctx, c, o)
 }
 
-func (m *meddler) Limits() engine.Limits { return engine.Limits{Ops: 4, Bytes: 16 << 10, Key: 4 << 10} }
+func (m *meddler) Limits() world.Limits { return world.Limits{Ops: 4, Bytes: 16 << 10, Key: 4 << 10} }
 
 // meddled returns a store, and the meddler below it.
 func meddled(t *testing.T) (deploy.Store, *meddler) {
@@ -159,7 +159,7 @@ func TestDamagedRollout(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, k := newStore(t), newKey(t)
 			deployed(t, s, k, order(t, "all", "one"))
-			_, _, err := s.World.Txn(t.Context(), nil, []engine.Op{{Key: deploy.RolloutKey("all"), Value: []byte(value)}})
+			_, _, err := s.World.Txn(t.Context(), nil, []world.Op{{Key: deploy.RolloutKey("all"), Value: []byte(value)}})
 			must(t, err)
 			if _, err := s.Rollout(t.Context(), "all"); !errors.Is(err, deploy.ErrRecord) {
 				t.Errorf("the rollout is read: %v", err)
@@ -224,7 +224,7 @@ func TestForgottenRevision(t *testing.T) {
 	m.calls = 0
 	m.before = func(call int) error {
 		if call == 3 { // the third page
-			return fmt.Errorf("kept since 7: %w", engine.ErrCompacted)
+			return fmt.Errorf("kept since 7: %w", world.ErrCompacted)
 		}
 		return nil
 	}
@@ -236,8 +236,8 @@ func TestForgottenRevision(t *testing.T) {
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("there are %d reports of %d: %v", len(got), len(want), err)
 	}
-	m.before = func(int) error { return engine.ErrCompacted }
-	if _, err := s.Reports(t.Context()); !errors.Is(err, engine.ErrCompacted) {
+	m.before = func(int) error { return world.ErrCompacted }
+	if _, err := s.Reports(t.Context()); !errors.Is(err, world.ErrCompacted) {
 		t.Errorf("a store that forgets at once: %v", err)
 	}
 }
@@ -253,7 +253,7 @@ func TestListIsOneMoment(t *testing.T) {
 		if call == 2 {
 			text, err := json.Marshal(deploy.Report{Host: "late"})
 			must(t, err)
-			_, _, err = m.World.Txn(t.Context(), nil, []engine.Op{{Key: deploy.ReportKey("late"), Value: text}})
+			_, _, err = m.World.Txn(t.Context(), nil, []world.Op{{Key: deploy.ReportKey("late"), Value: text}})
 			must(t, err)
 		}
 		return nil
@@ -333,7 +333,7 @@ func TestBeginWhilePruned(t *testing.T) {
 // TestStoppedWithoutContent: where a part of a stopped deploy is lost or altered, the same command writes it again under a new number. Under the
 // old one, each host would refuse the deploy again, and nothing that the operator can do would mend it.
 func TestStoppedWithoutContent(t *testing.T) {
-	for name, op := range map[string]engine.Op{"lost": {Delete: true}, "altered": {Value: []byte("x")}} {
+	for name, op := range map[string]world.Op{"lost": {Delete: true}, "altered": {Value: []byte("x")}} {
 		for _, takeOver := range []bool{false, true} {
 			s, k := newStore(t), newKey(t)
 			o := order(t, "all", "one")
@@ -347,7 +347,7 @@ func TestStoppedWithoutContent(t *testing.T) {
 				write(t, s, deploy.RolloutKey("all"), r)
 			}
 			op.Key = "contents/all/" + url.PathEscape(o.Digest) + "/000000"
-			if _, _, err := s.World.Txn(t.Context(), nil, []engine.Op{op}); err != nil {
+			if _, _, err := s.World.Txn(t.Context(), nil, []world.Op{op}); err != nil {
 				t.Fatal(err)
 			}
 			if l, err = s.Begin(t.Context(), k, o); err != nil || l.Manifest.Number != 2 || l.Resumed {

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -61,7 +61,7 @@ func (o *operator) value(key string) []byte {
 // put writes a key, as a foe with access to the store does; nil deletes it.
 func (o *operator) put(key string, value []byte) {
 	o.t.Helper()
-	_, _, err := o.store.World.Txn(o.t.Context(), nil, []engine.Op{{Key: key, Value: value, Delete: value == nil}})
+	_, _, err := o.store.World.Txn(o.t.Context(), nil, []world.Op{{Key: key, Value: value, Delete: value == nil}})
 	must(o.t, err)
 }
 
@@ -265,7 +265,7 @@ type slowWorld struct {
 	first func()
 }
 
-func (w *slowWorld) Txn(ctx context.Context, c []engine.Compare, o []engine.Op) (int64, bool, error) {
+func (w *slowWorld) Txn(ctx context.Context, c []world.Compare, o []world.Op) (int64, bool, error) {
 	if first := w.first; first != nil {
 		w.first = nil
 		first()

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -80,7 +80,7 @@ var ErrChanged = errors.New("another operator has altered the records of the hos
 func (s Store) Fleet(ctx context.Context, trusted []Public) (*Fleet, error) {
 	f := &Fleet{Hosts: map[string]HostRecord{}, Faulty: map[string]error{}, hosts: map[string]int64{}, numbers: map[string]int64{}, keys: map[string]string{}}
 	kv, err := s.World.Get(ctx, storeKey)
-	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+	if err != nil && !errors.Is(err, world.ErrNotFound) {
 		return nil, err
 	}
 	if err == nil {
@@ -233,7 +233,7 @@ func (s Store) Found(ctx context.Context, key Key, f *Fleet, id, by string, at t
 	if err != nil || f.Store != "" {
 		return err
 	}
-	var begun []engine.Compare
+	var begun []world.Compare
 	for _, h := range hosts {
 		if err := s.numbered(ctx, f, &next, &h); err != nil {
 			return err
@@ -242,7 +242,7 @@ func (s Store) Found(ctx context.Context, key Key, f *Fleet, id, by string, at t
 			return err
 		}
 		if len(begun) < s.World.Limits().Ops-1 {
-			begun = append(begun, engine.Compare{Key: HostKey(h.Host), Revision: f.hosts[h.Host]})
+			begun = append(begun, world.Compare{Key: HostKey(h.Host), Revision: f.hosts[h.Host]})
 		}
 	}
 	next.Number, next.By, next.Time = f.Number+1, by, at.UTC()
@@ -281,12 +281,12 @@ func (s Store) Adopt(ctx context.Context, key Key, trusted []Public, store strin
 		return err
 	}
 	at := recordKey(d.Topic, d.Number)
-	compares, ops := []engine.Compare{{Key: at, Revision: d.Revision}}, []engine.Op{{Key: at, Value: text}}
+	compares, ops := []world.Compare{{Key: at, Revision: d.Revision}}, []world.Op{{Key: at, Value: text}}
 	kv, err := s.World.Get(ctx, RolloutKey(d.Topic))
 	if err == nil {
-		compares = append(compares, engine.Compare{Key: kv.Key, Revision: kv.Revision})
-		ops = append(ops, engine.Op{Key: kv.Key, Value: kv.Value})
-	} else if !errors.Is(err, engine.ErrNotFound) {
+		compares = append(compares, world.Compare{Key: kv.Key, Revision: kv.Revision})
+		ops = append(ops, world.Op{Key: kv.Key, Value: kv.Value})
+	} else if !errors.Is(err, world.ErrNotFound) {
 		return err
 	}
 	if _, ok, err := s.World.Txn(ctx, compares, ops); err != nil || !ok {
@@ -334,7 +334,7 @@ func (s Store) numbered(ctx context.Context, f *Fleet, next *StoreRecord, h *Hos
 	doubt := !had
 	if doubt && f.Faulty[h.Host] == nil {
 		_, err := s.World.Get(ctx, ReportKey(h.Host))
-		if doubt = err == nil; !doubt && !errors.Is(err, engine.ErrNotFound) {
+		if doubt = err == nil; !doubt && !errors.Is(err, world.ErrNotFound) {
 			return err
 		}
 	}
@@ -382,15 +382,15 @@ func (s Store) record(ctx context.Context, key Key, f *Fleet, next StoreRecord, 
 
 // sign writes the record of the store and that of a host, in one transaction; nil for none. A host without a number is deleted. The fleet has the
 // change afterwards. It is ErrChanged where the fleet is not as it was read, or one of the compares does not hold.
-func (s Store) sign(ctx context.Context, key Key, f *Fleet, next *StoreRecord, h *HostRecord, compares []engine.Compare) error {
-	compares = append(compares, engine.Compare{Key: storeKey, Revision: f.revision})
-	var ops []engine.Op
+func (s Store) sign(ctx context.Context, key Key, f *Fleet, next *StoreRecord, h *HostRecord, compares []world.Compare) error {
+	compares = append(compares, world.Compare{Key: storeKey, Revision: f.revision})
+	var ops []world.Op
 	put := func(key string, r Record, err error) error {
 		if err != nil {
 			return err
 		}
 		text, err := json.Marshal(r)
-		ops = append(ops, engine.Op{Key: key, Value: text})
+		ops = append(ops, world.Op{Key: key, Value: text})
 		return err
 	}
 	if next != nil {
@@ -401,9 +401,9 @@ func (s Store) sign(ctx context.Context, key Key, f *Fleet, next *StoreRecord, h
 	}
 	if h != nil {
 		at := HostKey(h.Host)
-		compares = append(compares, engine.Compare{Key: at, Revision: f.hosts[h.Host]})
+		compares = append(compares, world.Compare{Key: at, Revision: f.hosts[h.Host]})
 		if h.Number == 0 {
-			ops = append(ops, engine.Op{Key: at, Delete: true})
+			ops = append(ops, world.Op{Key: at, Delete: true})
 		} else {
 			h.Time = h.Time.UTC()
 			r, err := key.sign(ofHost, h)

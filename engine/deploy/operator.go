@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Order is what an operator wants to deploy. The caller has checked the graph.
@@ -127,8 +128,8 @@ func (s Store) write(ctx context.Context, key Key, m Manifest, r Rollout, revisi
 		return nil, err
 	}
 	at, ok, err := s.World.Txn(ctx,
-		[]engine.Compare{{Key: RolloutKey(m.Topic), Revision: revision}, {Key: recordKey(m.Topic, m.Number)}},
-		[]engine.Op{{Key: recordKey(m.Topic, m.Number), Value: text}, {Key: RolloutKey(m.Topic), Value: rollout}})
+		[]world.Compare{{Key: RolloutKey(m.Topic), Revision: revision}, {Key: recordKey(m.Topic, m.Number)}},
+		[]world.Op{{Key: recordKey(m.Topic, m.Number), Value: text}, {Key: RolloutKey(m.Topic), Value: rollout}})
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +173,7 @@ func (s Store) resume(ctx context.Context, key Key, o Order, now Rollout, revisi
 // rollout returns the rollout of a topic, with its revision; both are zero where there is none.
 func (s Store) rollout(ctx context.Context, topic string) (r Rollout, revision int64, err error) {
 	kv, err := s.World.Get(ctx, RolloutKey(topic))
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, world.ErrNotFound) {
 		return Rollout{State: Done}, 0, nil
 	}
 	if err != nil {
@@ -195,7 +196,7 @@ func (l *Lead) set(ctx context.Context, r Rollout) error {
 		return err
 	}
 	key := RolloutKey(l.Manifest.Topic)
-	at, ok, err := l.store.World.Txn(ctx, []engine.Compare{{Key: key, Revision: l.revision}}, []engine.Op{{Key: key, Value: text}})
+	at, ok, err := l.store.World.Txn(ctx, []world.Compare{{Key: key, Revision: l.revision}}, []world.Op{{Key: key, Value: text}})
 	if err != nil {
 		return err
 	}
@@ -248,7 +249,7 @@ func (f *Fleet) Expected(topic string, reports []Report) []string {
 // leads asks the store whether this operator still leads the rollout. The error is ErrTaken where that is not so.
 func (l *Lead) leads(ctx context.Context) error {
 	kv, err := l.store.World.Get(ctx, RolloutKey(l.Manifest.Topic))
-	if errors.Is(err, engine.ErrNotFound) || err == nil && kv.Revision != l.revision {
+	if errors.Is(err, world.ErrNotFound) || err == nil && kv.Revision != l.revision {
 		return ErrTaken
 	}
 	return err

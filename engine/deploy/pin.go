@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Pin is what a host holds of its store: the id that it has met first, and the newest list of what counts no more. Make it with OpenPin. Its
@@ -93,7 +93,7 @@ func (p *Pin) List() StoreRecord {
 // has had; then the Pin stays as it was. A store without a record is no error.
 func (p *Pin) Meet(ctx context.Context, w World) error {
 	kv, err := w.Get(ctx, storeKey)
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, world.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
@@ -114,7 +114,7 @@ func (p *Pin) Meet(ctx context.Context, w World) error {
 // admitted compares the admission of this host with the store.
 func (p *Pin) admitted(ctx context.Context, w World, list StoreRecord) error {
 	kv, err := w.Get(ctx, HostKey(p.o.Host))
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, world.ErrNotFound) {
 		return nil
 	}
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Prune deletes the oldest deploys of a topic, with the files that no other deploy of the topic has. It keeps the newest ones, at
@@ -36,11 +36,11 @@ func (s Store) Prune(ctx context.Context, topic string, keep int) (numbers []int
 	}
 	for size := max(1, s.World.Limits().Ops-1); len(keys) > 0; {
 		some := keys[:min(size, len(keys))]
-		ops := []engine.Op{{Key: RolloutKey(topic), Value: text}}
+		ops := []world.Op{{Key: RolloutKey(topic), Value: text}}
 		for _, key := range some {
-			ops = append(ops, engine.Op{Key: key, Delete: true})
+			ops = append(ops, world.Op{Key: key, Delete: true})
 		}
-		at, ok, err := s.World.Txn(ctx, []engine.Compare{{Key: RolloutKey(topic), Revision: revision}}, ops)
+		at, ok, err := s.World.Txn(ctx, []world.Compare{{Key: RolloutKey(topic), Revision: revision}}, ops)
 		if err != nil {
 			return nil, err
 		}

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // The tables of the store; see the package's documentation.
@@ -54,12 +54,12 @@ func ReportKey(host string) string { return tableDeployed + url.PathEscape(host)
 // Store reads and writes the deploys of a World. The caller closes the World.
 type Store struct{ World World }
 
-// World is what a Store needs of an engine.World.
+// World is what a Store needs of an world.World.
 type World interface {
-	Get(ctx context.Context, key string) (engine.KV, error)
-	List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error)
-	Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (revision int64, ok bool, err error)
-	Limits() engine.Limits
+	Get(ctx context.Context, key string) (world.KV, error)
+	List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error)
+	Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (revision int64, ok bool, err error)
+	Limits() world.Limits
 }
 
 // Stored is a deploy in the history.
@@ -83,10 +83,10 @@ func (s Store) PutContent(ctx context.Context, topic, digest string, content []b
 		if err == nil && bytes.Equal(kv.Value, part) {
 			continue
 		}
-		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		if err != nil && !errors.Is(err, world.ErrNotFound) {
 			return 0, err
 		}
-		if _, _, err := s.World.Txn(ctx, nil, []engine.Op{{Key: key, Value: part}}); err != nil {
+		if _, _, err := s.World.Txn(ctx, nil, []world.Op{{Key: key, Value: part}}); err != nil {
 			return 0, err
 		}
 	}
@@ -98,7 +98,7 @@ func (s Store) Content(ctx context.Context, m Manifest) ([]byte, error) {
 	var content []byte
 	for part := range m.Parts {
 		kv, err := s.World.Get(ctx, partKey(m.Topic, m.Digest, part))
-		if errors.Is(err, engine.ErrNotFound) {
+		if errors.Is(err, world.ErrNotFound) {
 			return nil, fmt.Errorf("%w: part %d of %d is missing", ErrContent, part+1, m.Parts)
 		}
 		if err != nil {
@@ -125,7 +125,7 @@ func CheckContent(m Manifest, content []byte) error {
 // Get returns the record of a deploy.
 func (s Store) Get(ctx context.Context, topic string, number int64) (Record, error) {
 	kv, err := s.World.Get(ctx, recordKey(topic, number))
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, world.ErrNotFound) {
 		return Record{}, fmt.Errorf("%w: the topic %s has no deploy %d: mgmt deploys lists them", ErrRecord, topic, number)
 	}
 	if err != nil {
@@ -185,9 +185,9 @@ const pageSize = 500
 const lists = 3
 
 // list returns all keys below a prefix, at one revision. It begins again where the store has forgotten that revision.
-func (s Store) list(ctx context.Context, prefix string) (all []engine.KV, err error) {
+func (s Store) list(ctx context.Context, prefix string) (all []world.KV, err error) {
 	for range lists {
-		if all, err = s.listOnce(ctx, prefix); !errors.Is(err, engine.ErrCompacted) {
+		if all, err = s.listOnce(ctx, prefix); !errors.Is(err, world.ErrCompacted) {
 			break
 		}
 	}
@@ -197,8 +197,8 @@ func (s Store) list(ctx context.Context, prefix string) (all []engine.KV, err er
 // maxList bounds the bytes of one list: a store that another one has filled, or a daemon that never ends a list, takes no memory without a bound.
 const maxList = 256 << 20
 
-func (s Store) listOnce(ctx context.Context, prefix string) (all []engine.KV, err error) {
-	o := engine.ListOptions{Limit: pageSize}
+func (s Store) listOnce(ctx context.Context, prefix string) (all []world.KV, err error) {
+	o := world.ListOptions{Limit: pageSize}
 	for size := 0; ; {
 		p, err := s.World.List(ctx, prefix, o)
 		if err != nil {

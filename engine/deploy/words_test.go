@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // TestParseBatch: a batch is a number of hosts or a share of them, and at least one host.
@@ -186,7 +186,7 @@ func TestBadOrder(t *testing.T) {
 
 func keysOf(t *testing.T, s deploy.Store) (keys []string) {
 	t.Helper()
-	p, err := s.World.List(t.Context(), "", engine.ListOptions{})
+	p, err := s.World.List(t.Context(), "", world.ListOptions{})
 	must(t, err)
 	for _, kv := range p.KVs {
 		keys = append(keys, kv.Key)
@@ -267,7 +267,7 @@ func TestCodes(t *testing.T) {
 		}
 		seen[code] = true
 	}
-	for _, err := range []error{nil, errors.New("x"), deploy.ErrBusy, deploy.ErrTaken, deploy.ErrOpenKey, engine.ErrNotFound} {
+	for _, err := range []error{nil, errors.New("x"), deploy.ErrBusy, deploy.ErrTaken, deploy.ErrOpenKey, world.ErrNotFound} {
 		if code := deploy.Code(err); code != "" {
 			t.Errorf("%v has the word %q", err, code)
 		}

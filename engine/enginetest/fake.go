@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
@@ -53,7 +54,7 @@ func WithHost(h engine.Host) Option { return func(f *Fake) { f.init.Host = h } }
 
 // WithWorld gives the resource another World than an empty one in memory. The caller
 // closes it.
-func WithWorld(w engine.World) Option { return func(f *Fake) { f.init.World = w } }
+func WithWorld(w world.World) Option { return func(f *Fake) { f.init.World = w } }
 
 // WithShared gives the resource the thing it shares with others of its key. The caller
 // owns it: the Fake calls neither Begin nor Close.

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // env is what one law works with. Each law has one, with its own scope. A law that runs
@@ -81,7 +82,7 @@ func (e *env) rig() (*rig, error) {
 // with the last of them.
 type machine struct {
 	host  engine.Host
-	world engine.World   // nil before the first resource
+	world world.World    // nil before the first resource
 	lives *lifecycle.Env // the same
 }
 

@@ -7,7 +7,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Board is the facts of all live hosts, by their names, at one revision of the store. The zero value has no hosts. It belongs to one goroutine.
@@ -42,7 +42,7 @@ func (b *Board) Facts() map[string]map[string]any { return maps.Clone(b.facts) }
 const exact = 1 << 53
 
 // factsOf reads the facts of a record. All numbers among facts are whole ones, which JSON does not tell.
-func factsOf(kv engine.KV) map[string]any {
+func factsOf(kv world.KV) map[string]any {
 	var m Member
 	if json.Unmarshal(kv.Value, &m) != nil || m.Facts == nil {
 		return map[string]any{}

@@ -1,4 +1,4 @@
-// Package hosts is for several hosts on one engine.World. It has the list of live hosts, the
+// Package hosts is for several hosts on one world.World. It has the list of live hosts, the
 // resources that hosts publish, and the choice of hosts for a task. It states the keys of the store.
 //
 // # Keys

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Export is a resource that a host publishes.
@@ -105,9 +106,9 @@ func ReadExport(key string, value []byte) (Export, error) {
 
 // DropExports takes back all that a host exports, in the place of the host, and returns how many keys that were. The caller may read all topics.
 func (s Store) DropExports(ctx context.Context, host string) (n int, err error) {
-	o := engine.ListOptions{Limit: pageSize}
+	o := world.ListOptions{Limit: pageSize}
 	for more := true; more; { // page by page: there may be more of them than memory
-		var p engine.Page
+		var p world.Page
 		err := s.call(ctx, func(ctx context.Context) (err error) {
 			p, err = s.World.List(ctx, tableExports, o)
 			return err
@@ -115,10 +116,10 @@ func (s Store) DropExports(ctx context.Context, host string) (n int, err error) 
 		if err != nil {
 			return n, fmt.Errorf("the exports: %w", err)
 		}
-		var ops []engine.Op
+		var ops []world.Op
 		for _, kv := range p.KVs {
 			if o.After = kv.Key; ownerOf(kv) == host {
-				ops = append(ops, engine.Op{Key: kv.Key, Delete: true})
+				ops = append(ops, world.Op{Key: kv.Key, Delete: true})
 			}
 		}
 		for part := range parts(ops, s.World.Limits()) {

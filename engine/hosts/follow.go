@@ -9,20 +9,20 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Change is one step of Follow.
 type Change struct {
 	Whole    bool // Updates has everything below the prefix; all other keys are gone
 	Revision int64
-	Updates  []engine.Update
+	Updates  []world.Update
 }
 
 // Store is a World with the clock and the log of its users.
 type Store struct {
-	World engine.World
+	World world.World
 	Clock clock.Clock
 	// Tell is called with why the store cannot be used, once for each Loss, and with nil when
 	// it can be used again. A loss that becomes another one is told anew. It must not block; nil for none.
@@ -46,7 +46,7 @@ func LossOf(err error) Loss {
 	switch {
 	case err == nil:
 		return NoLoss
-	case errors.Is(err, engine.ErrRefused):
+	case errors.Is(err, world.ErrRefused):
 		return Refused
 	}
 	return Away
@@ -81,7 +81,7 @@ func WarnLost(log *slog.Logger, err error, meanwhile string, args ...any) {
 // callTime is how long the store may take for one answer. errSlow says that it took longer.
 const callTime = 10 * time.Second
 
-var errSlow = fmt.Errorf("%w: it did not answer for %s", engine.ErrUnavailable, callTime)
+var errSlow = fmt.Errorf("%w: it did not answer for %s", world.ErrUnavailable, callTime)
 
 // call bounds one question to the store, which may block for as long as its context.
 func (s *Store) call(ctx context.Context, do func(context.Context) error) error {
@@ -115,7 +115,7 @@ func (b *backoff) wait(ctx context.Context, c clock.Clock) bool {
 
 // over reports whether an error ends all tries.
 func over(ctx context.Context, err error) bool {
-	return ctx.Err() != nil || errors.Is(err, engine.ErrClosed)
+	return ctx.Err() != nil || errors.Is(err, world.ErrClosed)
 }
 
 // Follow yields all keys below a prefix, and then their changes, until ctx ends or the World is
@@ -130,7 +130,7 @@ func (s *Store) Follow(ctx context.Context, prefix string) iter.Seq[Change] {
 			if !more || over(ctx, err) {
 				return
 			}
-			if !errors.Is(err, engine.ErrCompacted) {
+			if !errors.Is(err, world.ErrCompacted) {
 				told.tell(err)
 			}
 			if _, full := errors.AsType[*FullError](err); full {
@@ -175,7 +175,7 @@ func (s *Store) followOnce(ctx context.Context, prefix string, most *quota, yiel
 			return true, err
 		}
 		sound()
-		updates := counting(s, batch.Updates, func(u engine.Update) engine.KV { return u.KV })
+		updates := counting(s, batch.Updates, func(u world.Update) world.KV { return u.KV })
 		if most != nil {
 			updates = slices.Clone(updates)
 			for i, u := range updates {
@@ -194,7 +194,7 @@ func (s *Store) followOnce(ctx context.Context, prefix string, most *quota, yiel
 		}
 	}
 	if ctx.Err() == nil && watch.Err() != nil {
-		return true, engine.ErrCompacted // other hosts count, or an export has room now: all keys are read again
+		return true, world.ErrCompacted // other hosts count, or an export has room now: all keys are read again
 	}
 	return true, context.Cause(ctx)
 }
@@ -203,16 +203,16 @@ func (s *Store) followOnce(ctx context.Context, prefix string, most *quota, yiel
 const pageSize = 1000
 
 // list returns all keys below a prefix, at one revision.
-func (s *Store) list(ctx context.Context, prefix string) (all []engine.KV, rev int64, err error) {
+func (s *Store) list(ctx context.Context, prefix string) (all []world.KV, rev int64, err error) {
 	return s.listWithin(ctx, prefix, newQuota(prefix, nil))
 }
 
 // listWithin is list without what hosts have beyond a quota.
-func (s *Store) listWithin(ctx context.Context, prefix string, most *quota) (all []engine.KV, rev int64, err error) {
+func (s *Store) listWithin(ctx context.Context, prefix string, most *quota) (all []world.KV, rev int64, err error) {
 	most.begin()
-	o := engine.ListOptions{Limit: pageSize}
+	o := world.ListOptions{Limit: pageSize}
 	for {
-		var p engine.Page
+		var p world.Page
 		err := s.call(ctx, func(ctx context.Context) (err error) {
 			p, err = s.World.List(ctx, prefix, o)
 			return err
@@ -220,7 +220,7 @@ func (s *Store) listWithin(ctx context.Context, prefix string, most *quota) (all
 		if err != nil {
 			return nil, 0, err
 		}
-		for _, kv := range counting(s, p.KVs, func(kv engine.KV) engine.KV { return kv }) {
+		for _, kv := range counting(s, p.KVs, func(kv world.KV) world.KV { return kv }) {
 			if most.put(kv) {
 				all = append(all, kv)
 			}
@@ -240,8 +240,8 @@ func (s *Store) listWithin(ctx context.Context, prefix string, most *quota) (all
 }
 
 // wholeOf is a list as a step of Follow.
-func wholeOf(kvs []engine.KV, rev int64) Change {
-	all := Change{Whole: true, Revision: rev, Updates: make([]engine.Update, len(kvs))}
+func wholeOf(kvs []world.KV, rev int64) Change {
+	all := Change{Whole: true, Revision: rev, Updates: make([]world.Update, len(kvs))}
 	for i, kv := range kvs {
 		all.Updates[i].KV = kv
 	}

@@ -14,9 +14,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // faulty is a World whose calls fail or hang while bad says so.
 type faulty struct {
-	engine.World
+	world.World
 	mu   sync.Mutex
 	err  error
 	hang bool
@@ -57,17 +57,17 @@ func (f *faulty) bad(ctx context.Context) error {
 	return err
 }
 
-func (f *faulty) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (f *faulty) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	f.mu.Lock()
 	f.list++
 	f.mu.Unlock()
 	if err := f.bad(ctx); err != nil {
-		return engine.Page{}, err
+		return world.Page{}, err
 	}
 	return f.World.List(ctx, prefix, o)
 }
 
-func (f *faulty) Txn(ctx context.Context, c []engine.Compare, ops []engine.Op) (int64, bool, error) {
+func (f *faulty) Txn(ctx context.Context, c []world.Compare, ops []world.Op) (int64, bool, error) {
 	f.mu.Lock()
 	f.txns++
 	f.mu.Unlock()
@@ -77,12 +77,12 @@ func (f *faulty) Txn(ctx context.Context, c []engine.Compare, ops []engine.Op) (
 	f.mu.Lock()
 	lose, deny := f.lose, f.deny
 	f.mu.Unlock()
-	if slices.ContainsFunc(ops, func(op engine.Op) bool { return op.Key == deny }) {
-		return 0, false, fmt.Errorf("%w: no permission", engine.ErrRefused)
+	if slices.ContainsFunc(ops, func(op world.Op) bool { return op.Key == deny }) {
+		return 0, false, fmt.Errorf("%w: no permission", world.ErrRefused)
 	}
 	rev, ok, err := f.World.Txn(ctx, c, ops)
 	if lose {
-		return 0, false, fmt.Errorf("%w: the answer was lost", engine.ErrUnavailable)
+		return 0, false, fmt.Errorf("%w: the answer was lost", world.ErrUnavailable)
 	}
 	return rev, ok, err
 }
@@ -100,8 +100,8 @@ func (f *faulty) count() int {
 	return f.txns
 }
 
-func (f *faulty) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+func (f *faulty) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		inner, cut := context.WithCancel(ctx)
 		defer cut()
 		f.mu.Lock()
@@ -117,18 +117,18 @@ func (f *faulty) Watch(ctx context.Context, prefix string, from int64) iter.Seq2
 			}
 		}
 		if ctx.Err() == nil {
-			yield(engine.Batch{}, fmt.Errorf("%w: cut", engine.ErrUnavailable))
+			yield(world.Batch{}, fmt.Errorf("%w: cut", world.ErrUnavailable))
 		}
 	}
 }
 
 // put writes key=value, or deletes a key without a value.
-func put(t testing.TB, w engine.World, pairs ...string) {
+func put(t testing.TB, w world.World, pairs ...string) {
 	t.Helper()
-	var ops []engine.Op
+	var ops []world.Op
 	for _, p := range pairs {
 		key, value, ok := strings.Cut(p, "=")
-		ops = append(ops, engine.Op{Key: key, Value: []byte(value), Delete: !ok})
+		ops = append(ops, world.Op{Key: key, Value: []byte(value), Delete: !ok})
 	}
 	if _, _, err := w.Txn(t.Context(), nil, ops); err != nil {
 		t.Fatal(err)
@@ -136,9 +136,9 @@ func put(t testing.TB, w engine.World, pairs ...string) {
 }
 
 // keys returns the store as key=value.
-func keys(t testing.TB, w engine.World) (all []string) {
+func keys(t testing.TB, w world.World) (all []string) {
 	t.Helper()
-	p, err := w.List(context.Background(), "", engine.ListOptions{})
+	p, err := w.List(context.Background(), "", world.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func (x *told) tell(err error) {
 		x.said = append(x.said, "back")
 		return
 	}
-	if errors.Is(err, engine.ErrRefused) {
+	if errors.Is(err, world.ErrRefused) {
 		x.said = append(x.said, "lost, refused")
 		return
 	}
@@ -212,7 +212,7 @@ func TestFollow(t *testing.T) {
 		step("at first", true, 2500)
 		put(t, inner, "a/0000", "b/foreign=1", "a/new=1")
 		step("a revision", false, 2)
-		w.set(fmt.Errorf("%w: down", engine.ErrUnavailable), false)
+		w.set(fmt.Errorf("%w: down", world.ErrUnavailable), false)
 		time.Sleep(time.Minute)
 		put(t, inner, "a/1=1")
 		w.set(nil, true)
@@ -228,7 +228,7 @@ func TestFollow(t *testing.T) {
 }
 
 // keeper runs one until the test ends it.
-func keeper(t *testing.T, w engine.World, x *told) (k *hosts.Keeper, end func()) {
+func keeper(t *testing.T, w world.World, x *told) (k *hosts.Keeper, end func()) {
 	k = hosts.NewKeeper(hosts.Store{World: w, Clock: clock.System{}, Tell: x.tell}, 15*time.Second)
 	k.OnLive(func(yes bool) {
 		x.mu.Lock()
@@ -306,7 +306,7 @@ func TestKeeperLost(t *testing.T) {
 		w.set(nil, true) // it hangs, and then it fails
 		k.Set("g", values("a=2"))
 		time.Sleep(time.Minute)
-		w.set(fmt.Errorf("%w: down", engine.ErrUnavailable), false)
+		w.set(fmt.Errorf("%w: down", world.ErrUnavailable), false)
 		time.Sleep(time.Minute)
 		want(t, "meanwhile", keys(t, inner), []string{"a=1", "b=1"})
 		w.set(nil, false)
@@ -421,11 +421,11 @@ func TestFollowDeaf(t *testing.T) {
 
 // leasing remembers the last lease.
 type leasing struct {
-	engine.World
-	last engine.Lease
+	world.World
+	last world.Lease
 }
 
-func (l *leasing) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+func (l *leasing) Lease(ctx context.Context, ttl time.Duration) (world.Lease, error) {
 	lease, err := l.World.Lease(ctx, ttl)
 	l.last = lease
 	return lease, err

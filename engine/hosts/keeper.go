@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Keeper keeps keys of one host in the store, under one lease. Make it with NewKeeper, and run
@@ -34,7 +34,7 @@ type Keeper struct {
 	mu     sync.Mutex
 	groups map[string]map[string][]byte
 	kept   map[string]known // in the store under lease
-	lease  engine.Lease     // nil where kept is empty
+	lease  world.Lease      // nil where kept is empty
 	doubt  bool             // Again was called
 
 	inherited map[string]bool // may be in the store by an earlier process or another Keeper
@@ -168,7 +168,7 @@ func (k *Keeper) Again() {
 }
 
 // keep publishes the keys of the store under a lease for At.
-func (k *Keeper) keep(lease engine.Lease, has map[string]known) {
+func (k *Keeper) keep(lease world.Lease, has map[string]known) {
 	k.mu.Lock()
 	k.lease = lease
 	if k.kept = nil; !k.doubt {
@@ -202,7 +202,7 @@ func (k *Keeper) Run(ctx context.Context) {
 	var wait backoff
 	defer k.say(false)
 	for {
-		var lease engine.Lease
+		var lease world.Lease
 		err := k.store.call(ctx, func(ctx context.Context) (err error) {
 			lease, err = k.store.World.Lease(ctx, k.ttl)
 			return err
@@ -224,7 +224,7 @@ func (k *Keeper) Run(ctx context.Context) {
 }
 
 // end gives a lease up, unless it has ended: then its keys go by its time, as those of a dead host.
-func (k *Keeper) end(ctx context.Context, lease engine.Lease) {
+func (k *Keeper) end(ctx context.Context, lease world.Lease) {
 	select {
 	case <-lease.Done():
 	default:
@@ -254,16 +254,16 @@ type known struct {
 
 // held is what one lease keeps.
 type held struct {
-	lease   engine.Lease
+	lease   world.Lease
 	has     map[string]known
-	refused map[string]engine.Op // that the store does not take, by key
-	any     bool                 // the store has taken a write under this lease
-	none    error                // why the last write was refused whole; nil where the store took some of it
+	refused map[string]world.Op // that the store does not take, by key
+	any     bool                // the store has taken a write under this lease
+	none    error               // why the last write was refused whole; nil where the store took some of it
 }
 
 // hold keeps the keys under a lease, until the lease or ctx ends. A write that fails is tried
 // again as long as the lease holds.
-func (k *Keeper) hold(ctx context.Context, lease engine.Lease, wait *backoff) error {
+func (k *Keeper) hold(ctx context.Context, lease world.Lease, wait *backoff) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() { // a call that hangs must not hide the end of the lease
@@ -273,7 +273,7 @@ func (k *Keeper) hold(ctx context.Context, lease engine.Lease, wait *backoff) er
 		case <-ctx.Done():
 		}
 	}()
-	h := &held{lease: lease, has: map[string]known{}, refused: map[string]engine.Op{}}
+	h := &held{lease: lease, has: map[string]known{}, refused: map[string]world.Op{}}
 	for {
 		if k.doubted() {
 			for key := range h.has {
@@ -295,7 +295,7 @@ func (k *Keeper) hold(ctx context.Context, lease engine.Lease, wait *backoff) er
 			k.say(len(h.refused) == 0)
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case over(ctx, err), errors.Is(err, engine.ErrRefused), errors.Is(err, errLease):
+		case over(ctx, err), errors.Is(err, world.ErrRefused), errors.Is(err, errLease):
 			return err
 		default:
 			k.told.tell(err)
@@ -339,18 +339,18 @@ func (k *Keeper) write(ctx context.Context, h *held) error {
 	took := false
 	for part := range parts(h.missing(k.all()), k.store.World.Limits()) {
 		err := k.writePart(ctx, h, part)
-		for i := 0; i < len(part) && errors.Is(err, engine.ErrRefused); i++ {
+		for i := 0; i < len(part) && errors.Is(err, world.ErrRefused); i++ {
 			one := k.writePart(ctx, h, part[i:i+1])
 			took = took || one == nil
 			switch {
-			case errors.Is(one, engine.ErrRefused):
+			case errors.Is(one, world.ErrRefused):
 				refused = one
 				k.refuse(h, part[i], one)
 			case one != nil:
 				err = one
 			}
 		}
-		if err != nil && !errors.Is(err, engine.ErrRefused) {
+		if err != nil && !errors.Is(err, world.ErrRefused) {
 			return err
 		}
 		took = took || err == nil
@@ -368,7 +368,7 @@ func (k *Keeper) write(ctx context.Context, h *held) error {
 }
 
 // refuse notes that the store does not take an operation, and says so.
-func (k *Keeper) refuse(h *held, op engine.Op, err error) {
+func (k *Keeper) refuse(h *held, op world.Op, err error) {
 	h.refused[op.Key] = op
 	if k.onRefused != nil && !k.denied[op.Key] {
 		k.denied[op.Key] = true
@@ -377,14 +377,14 @@ func (k *Keeper) refuse(h *held, op engine.Op, err error) {
 }
 
 // writePart does one transaction, and notes its end.
-func (k *Keeper) writePart(ctx context.Context, h *held, part []engine.Op) error {
+func (k *Keeper) writePart(ctx context.Context, h *held, part []world.Op) error {
 	var rev int64
 	err := k.store.call(ctx, func(ctx context.Context) (err error) {
 		rev, _, err = k.store.World.Txn(ctx, nil, part)
 		return err
 	})
 	switch {
-	case errors.Is(err, engine.ErrLeaseEnded):
+	case errors.Is(err, world.ErrLeaseEnded):
 		return errLease
 	case err == nil:
 		h.any = true
@@ -395,7 +395,7 @@ func (k *Keeper) writePart(ctx context.Context, h *held, part []engine.Op) error
 				delete(h.has, op.Key)
 			}
 		}
-	case !errors.Is(err, engine.ErrRefused):
+	case !errors.Is(err, world.ErrRefused):
 		for _, op := range part {
 			h.has[op.Key] = known{} // the store may have done it, though the answer was lost
 		}
@@ -404,32 +404,32 @@ func (k *Keeper) writePart(ctx context.Context, h *held, part []engine.Op) error
 }
 
 // missing returns the operations that lead to the wanted keys, without the refused ones, sorted.
-func (h *held) missing(wanted map[string][]byte) (ops []engine.Op) {
+func (h *held) missing(wanted map[string][]byte) (ops []world.Op) {
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
 		old, there := h.has[key]
 		if !there || !old.sure || !bytes.Equal(old.value, wanted[key]) {
-			ops = append(ops, engine.Op{Key: key, Value: wanted[key], Lease: h.lease})
+			ops = append(ops, world.Op{Key: key, Value: wanted[key], Lease: h.lease})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.has)) {
 		if _, stays := wanted[key]; !stays {
-			ops = append(ops, engine.Op{Key: key, Delete: true})
+			ops = append(ops, world.Op{Key: key, Delete: true})
 		}
 	}
-	maps.DeleteFunc(h.refused, func(key string, _ engine.Op) bool {
+	maps.DeleteFunc(h.refused, func(key string, _ world.Op) bool {
 		_, keeps := wanted[key]
 		_, there := h.has[key]
 		return !keeps && !there
 	})
-	return slices.DeleteFunc(ops, func(op engine.Op) bool {
+	return slices.DeleteFunc(ops, func(op world.Op) bool {
 		old, refused := h.refused[op.Key]
 		return refused && old.Delete == op.Delete && bytes.Equal(old.Value, op.Value)
 	})
 }
 
 // parts cuts operations into transactions that the limits allow.
-func parts(ops []engine.Op, l engine.Limits) func(yield func([]engine.Op) bool) {
-	return func(yield func([]engine.Op) bool) {
+func parts(ops []world.Op, l world.Limits) func(yield func([]world.Op) bool) {
+	return func(yield func([]world.Op) bool) {
 		for len(ops) > 0 {
 			n, size := 0, 0
 			for n < len(ops) && n < l.Ops {

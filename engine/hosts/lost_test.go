@@ -9,17 +9,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // TestWarnLost: the log tells a store that refuses this host from one that cannot be reached. Both say what goes on.
 func TestWarnLost(t *testing.T) {
 	for class, want := range map[error]string{
-		engine.ErrUnavailable: `msg="the store is out of reach" of=facts meanwhile="the last state goes on" error="`,
-		engine.ErrRefused:     `msg="the store refuses this host: mgmt hosts allow gives a host its rights" of=facts meanwhile="the last state goes on" error="`,
+		world.ErrUnavailable: `msg="the store is out of reach" of=facts meanwhile="the last state goes on" error="`,
+		world.ErrRefused:     `msg="the store refuses this host: mgmt hosts allow gives a host its rights" of=facts meanwhile="the last state goes on" error="`,
 	} {
 		var b strings.Builder
 		hosts.WarnLost(slog.New(slog.NewTextHandler(&b, nil)), fmt.Errorf("%w: why", class), "the last state goes on", "of", "facts")
@@ -64,9 +64,9 @@ func TestLossOfAnotherClass(t *testing.T) {
 					err  error
 					want []string
 				}{
-					{engine.ErrUnavailable, []string{"lost"}},
-					{engine.ErrRefused, []string{"lost, refused"}},
-					{engine.ErrUnavailable, []string{"lost"}},
+					{world.ErrUnavailable, []string{"lost"}},
+					{world.ErrRefused, []string{"lost, refused"}},
+					{world.ErrUnavailable, []string{"lost"}},
 					{nil, []string{"back"}},
 				} {
 					w.set(step.err, false)

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -55,7 +55,7 @@ func MemberKey(host string) string { return tableHosts + join(host) }
 
 // Members returns the live hosts, sorted by their names. A record that cannot be read is a
 // Member with a name alone, and hides no other.
-func Members(ctx context.Context, w engine.World) ([]Member, error) {
+func Members(ctx context.Context, w world.World) ([]Member, error) {
 	s := Store{World: w, Clock: clock.System{}}
 	kvs, _, err := s.list(ctx, tableHosts)
 	if err != nil {

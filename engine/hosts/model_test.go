@@ -7,14 +7,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // hostRig is a store with two hosts that can be read and one whose record is damaged, and the objects over it.
-func hostRig(t *testing.T) (engine.World, *model.NB, *model.Model) {
+func hostRig(t *testing.T) (world.World, *model.NB, *model.Model) {
 	w := memory.New()
 	t.Cleanup(func() { _ = w.Close() })
 	m, err := hosts.Model()
@@ -31,7 +31,7 @@ func hostRig(t *testing.T) (engine.World, *model.NB, *model.Model) {
 	return w, model.Open(w, reg, model.Options{}), m
 }
 
-func putHost(t *testing.T, w engine.World, m hosts.Member) {
+func putHost(t *testing.T, w world.World, m hosts.Member) {
 	t.Helper()
 	text, err := json.Marshal(m)
 	if err != nil {
@@ -40,9 +40,9 @@ func putHost(t *testing.T, w engine.World, m hosts.Member) {
 	putKey(t, w, hosts.MemberKey(m.Name), text)
 }
 
-func putKey(t *testing.T, w engine.World, key string, value []byte) {
+func putKey(t *testing.T, w world.World, key string, value []byte) {
 	t.Helper()
-	if _, ok, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: value}}); err != nil || !ok {
+	if _, ok, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: value}}); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 }
@@ -85,7 +85,7 @@ func TestHostsAreAModel(t *testing.T) {
 // TestHostsCanOnlyBeRead: every way to change a host is refused with one class, and nothing is written.
 func TestHostsCanOnlyBeRead(t *testing.T) {
 	w, nb, m := hostRig(t)
-	before, err := w.List(t.Context(), "", engine.ListOptions{})
+	before, err := w.List(t.Context(), "", world.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestHostsCanOnlyBeRead(t *testing.T) {
 	if done, err := nb.Migrate(t.Context(), false); err != nil || len(done) != 0 {
 		t.Error(done, err)
 	}
-	after, err := w.List(t.Context(), "", engine.ListOptions{})
+	after, err := w.List(t.Context(), "", world.ListOptions{})
 	if err != nil || after.Revision != before.Revision {
 		t.Errorf("revision %d after %d, %v", after.Revision, before.Revision, err)
 	}
@@ -116,7 +116,7 @@ func TestHostsCanOnlyBeRead(t *testing.T) {
 // TestHostsAreWatched: a reader that names the hosts is told of them beside the records, and one that names nothing is not.
 func TestHostsAreWatched(t *testing.T) {
 	w, nb, m := hostRig(t)
-	page, err := w.List(t.Context(), "", engine.ListOptions{Limit: 1})
+	page, err := w.List(t.Context(), "", world.ListOptions{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func TestHostsAreWatched(t *testing.T) {
 	if _, err := nb.Create(t.Context(), zone, model.Write{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: hosts.MemberKey("db/1"), Delete: true}}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: hosts.MemberKey("db/1"), Delete: true}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Publisher is what one host shows the others: its record, which says how its graph stands, and its exports. Make it with
@@ -38,7 +39,7 @@ type Publisher struct {
 
 // PublisherOptions are what a Publisher is made of. All are needed but Version, Used, Quiet and File.
 type PublisherOptions struct {
-	World   engine.World
+	World   world.World
 	Clock   clock.Clock
 	Lease   time.Duration // for how long the store keeps everything after this host has died
 	Host    string        // the name of this host
@@ -247,7 +248,7 @@ func (p *Publisher) publish() {
 }
 
 // Used returns a channel that is closed when a store is used: at once, unless the store opens itself at its first use.
-func Used(w engine.World) <-chan struct{} {
+func Used(w world.World) <-chan struct{} {
 	if w, ok := w.(interface{ Used() <-chan struct{} }); ok {
 		return w.Used()
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -184,7 +185,7 @@ func TestWordsOfTopics(t *testing.T) {
 type shown struct {
 	t   *testing.T
 	p   *hosts.Publisher
-	w   engine.World
+	w   world.World
 	log *strings.Builder
 }
 
@@ -249,7 +250,7 @@ func (s *shown) state() string {
 		st := m.State
 		out = append(out, fmt.Sprintf("%s %s %q ok %d failed %d blocked %d other %d for %s", m.Name, st.Word(), st.Graph, st.OK, st.Failed, st.Blocked, st.Other, time.Since(st.Since).Round(time.Second)))
 	}
-	page, err := s.w.List(context.Background(), "exports/", engine.ListOptions{})
+	page, err := s.w.List(context.Background(), "exports/", world.ListOptions{})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -346,11 +347,11 @@ func TestQuietPublisher(t *testing.T) {
 
 // TestBoard: steps of Follow in, facts out.
 func TestBoard(t *testing.T) {
-	put := func(host, value string) engine.Update {
-		return engine.Update{KV: engine.KV{Key: hosts.MemberKey(host), Value: []byte(value)}}
+	put := func(host, value string) world.Update {
+		return world.Update{KV: world.KV{Key: hosts.MemberKey(host), Value: []byte(value)}}
 	}
-	gone := func(host string) engine.Update {
-		return engine.Update{KV: engine.KV{Key: hosts.MemberKey(host)}, Deleted: true}
+	gone := func(host string) world.Update {
+		return world.Update{KV: world.KV{Key: hosts.MemberKey(host)}, Deleted: true}
 	}
 	var b hosts.Board
 	if got := b.Facts(); len(got) > 0 {
@@ -361,14 +362,14 @@ func TestBoard(t *testing.T) {
 		differs bool
 		want    string
 	}{
-		{hosts.Change{Whole: true, Updates: []engine.Update{put("a", `{"facts": {"cpus": 4, "load": 0.5, "os": "Debian"}}`)}}, true, `map[a:map[cpus:4 load:0.5 os:Debian]]`},
-		{hosts.Change{Updates: []engine.Update{put("a", `{"facts": {"cpus": 4, "load": 0.5, "os": "Debian"}, "state": {"ok": 3}}`)}}, false, `map[a:map[cpus:4 load:0.5 os:Debian]]`},
-		{hosts.Change{Updates: []engine.Update{put("b", `{`), put("c", `{}`)}}, true, `map[a:map[cpus:4 load:0.5 os:Debian] b:map[] c:map[]]`},
-		{hosts.Change{Updates: []engine.Update{gone("b"), gone("nobody")}}, true, `map[a:map[cpus:4 load:0.5 os:Debian] c:map[]]`},
-		{hosts.Change{Updates: []engine.Update{gone("b")}}, false, `map[a:map[cpus:4 load:0.5 os:Debian] c:map[]]`},
-		{hosts.Change{Updates: []engine.Update{{KV: engine.KV{Key: "exports/x"}}, {KV: engine.KV{Key: "hosts/a/b"}}}}, false, `map[a:map[cpus:4 load:0.5 os:Debian] c:map[]]`},
-		{hosts.Change{Updates: []engine.Update{put("a/b", `{"facts": {"big": 1e30}}`)}}, true, `map[a:map[cpus:4 load:0.5 os:Debian] a/b:map[big:1e+30] c:map[]]`},
-		{hosts.Change{Whole: true, Updates: []engine.Update{put("a", `{"facts": {"cpus": 5}}`)}}, true, `map[a:map[cpus:5]]`},
+		{hosts.Change{Whole: true, Updates: []world.Update{put("a", `{"facts": {"cpus": 4, "load": 0.5, "os": "Debian"}}`)}}, true, `map[a:map[cpus:4 load:0.5 os:Debian]]`},
+		{hosts.Change{Updates: []world.Update{put("a", `{"facts": {"cpus": 4, "load": 0.5, "os": "Debian"}, "state": {"ok": 3}}`)}}, false, `map[a:map[cpus:4 load:0.5 os:Debian]]`},
+		{hosts.Change{Updates: []world.Update{put("b", `{`), put("c", `{}`)}}, true, `map[a:map[cpus:4 load:0.5 os:Debian] b:map[] c:map[]]`},
+		{hosts.Change{Updates: []world.Update{gone("b"), gone("nobody")}}, true, `map[a:map[cpus:4 load:0.5 os:Debian] c:map[]]`},
+		{hosts.Change{Updates: []world.Update{gone("b")}}, false, `map[a:map[cpus:4 load:0.5 os:Debian] c:map[]]`},
+		{hosts.Change{Updates: []world.Update{{KV: world.KV{Key: "exports/x"}}, {KV: world.KV{Key: "hosts/a/b"}}}}, false, `map[a:map[cpus:4 load:0.5 os:Debian] c:map[]]`},
+		{hosts.Change{Updates: []world.Update{put("a/b", `{"facts": {"big": 1e30}}`)}}, true, `map[a:map[cpus:4 load:0.5 os:Debian] a/b:map[big:1e+30] c:map[]]`},
+		{hosts.Change{Whole: true, Updates: []world.Update{put("a", `{"facts": {"cpus": 5}}`)}}, true, `map[a:map[cpus:5]]`},
 		{hosts.Change{Whole: true}, true, `map[]`},
 		{hosts.Change{Whole: true}, false, `map[]`},
 	} {
@@ -377,7 +378,7 @@ func TestBoard(t *testing.T) {
 			t.Errorf("step %d: differs %t, %s; want %t, %s", i, differs, got, step.differs, step.want)
 		}
 	}
-	b.Take(hosts.Change{Updates: []engine.Update{put("a", `{"facts": {"cpus": 5}}`)}})
+	b.Take(hosts.Change{Updates: []world.Update{put("a", `{"facts": {"cpus": 5}}`)}})
 	if n, ok := b.Facts()["a"]["cpus"].(int64); !ok || n != 5 {
 		t.Errorf("the number of processors is %T", b.Facts()["a"]["cpus"])
 	}
@@ -399,7 +400,7 @@ func TestFindingQ7Removed(t *testing.T) {
 			t.Errorf("%d keys, %v; want %d", n, err, most)
 		}
 	}
-	page, err := w.List(t.Context(), "", engine.ListOptions{})
+	page, err := w.List(t.Context(), "", world.ListOptions{})
 	if err != nil || len(page.KVs) != 3 {
 		t.Errorf("the store has %v, %v", page.KVs, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // The most that other hosts take over of the exports of one host to one topic.
@@ -120,7 +120,7 @@ func (q *quota) over(key string) bool {
 func (q *quota) behind(key string) string { return q.prefix + q.host(key) + string(rune('/'+1)) }
 
 // put reports whether a key counts.
-func (q *quota) put(kv engine.KV) bool {
+func (q *quota) put(kv world.KV) bool {
 	if q == nil {
 		return true
 	}
@@ -167,12 +167,12 @@ func (u *used) put(key string, value []byte, most, mostBytes int) bool {
 }
 
 // take returns a change as it counts: a key that has grown beyond the bounds is gone.
-func (q *quota) take(u engine.Update) engine.Update {
+func (q *quota) take(u world.Update) world.Update {
 	switch {
 	case q == nil:
 	case !u.Deleted:
 		if !q.put(u.KV) {
-			return engine.Update{KV: engine.KV{Key: u.Key, Revision: u.Revision}, Deleted: true}
+			return world.Update{KV: world.KV{Key: u.Key, Revision: u.Revision}, Deleted: true}
 		}
 	case q.hosts[q.host(u.Key)] != nil:
 		of := q.hosts[q.host(u.Key)]

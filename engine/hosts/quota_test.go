@@ -15,17 +15,18 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // counted counts the keys that are listed.
 type counted struct {
-	engine.World
+	world.World
 	mu sync.Mutex
 	n  int
 }
 
-func (c *counted) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (c *counted) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	p, err := c.World.List(ctx, prefix, o)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -42,9 +43,9 @@ func (c *counted) read() (n int) {
 }
 
 // write puts keys, or deletes them where the value is nil, as any program may.
-func write(t *testing.T, w engine.World, value []byte, keys ...string) {
+func write(t *testing.T, w world.World, value []byte, keys ...string) {
 	t.Helper()
-	var ops []engine.Op
+	var ops []world.Op
 	size := 0
 	flush := func() {
 		if _, _, err := w.Txn(t.Context(), nil, ops); err != nil {
@@ -56,7 +57,7 @@ func write(t *testing.T, w engine.World, value []byte, keys ...string) {
 		if len(ops) == w.Limits().Ops || size+len(key)+len(value) > w.Limits().Bytes {
 			flush()
 		}
-		ops, size = append(ops, engine.Op{Key: key, Value: value, Delete: value == nil}), size+len(key)+len(value)
+		ops, size = append(ops, world.Op{Key: key, Value: value, Delete: value == nil}), size+len(key)+len(value)
 	}
 	flush()
 }
@@ -162,7 +163,7 @@ func TestFindingH2QuotaOfDropped(t *testing.T) {
 	if err != nil || n != 2500 {
 		t.Error(n, err)
 	}
-	if p, err := w.List(t.Context(), "exports/", engine.ListOptions{}); err != nil || len(p.KVs) != 2 {
+	if p, err := w.List(t.Context(), "exports/", world.ListOptions{}); err != nil || len(p.KVs) != 2 {
 		t.Error(len(p.KVs), err)
 	}
 }

@@ -3,7 +3,7 @@ package hosts
 import (
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Removed are the hosts that the operator has taken out of a store. Nothing of theirs counts, also where the store lets them write: no facts, no export,
@@ -15,10 +15,10 @@ type Removed interface {
 }
 
 // Without returns a World whose readers in this package see nothing of removed hosts. Other users of it see all keys.
-func Without(w engine.World, r Removed) engine.World { return &without{w, r} }
+func Without(w world.World, r Removed) world.World { return &without{w, r} }
 
 type without struct {
-	engine.World
+	world.World
 	removed Removed
 }
 
@@ -26,7 +26,7 @@ type without struct {
 func (w *without) Used() <-chan struct{} { return Used(w.World) }
 
 // Counts reports whether what a host has in a World counts: the host is not removed.
-func Counts(w engine.World, host string) bool {
+func Counts(w world.World, host string) bool {
 	out, ok := w.(*without)
 	return !ok || !out.removed.Removed(host)
 }
@@ -40,7 +40,7 @@ func (s *Store) changed() <-chan struct{} {
 }
 
 // counting returns what is not of removed hosts. It does not alter what it is given.
-func counting[T any](s *Store, all []T, of func(T) engine.KV) []T {
+func counting[T any](s *Store, all []T, of func(T) world.KV) []T {
 	if _, ok := s.World.(*without); !ok {
 		return all
 	}
@@ -52,7 +52,7 @@ func counting[T any](s *Store, all []T, of func(T) engine.KV) []T {
 
 // ownerOf returns the host whose key that is, empty for a key that belongs to no host. A request for a semaphore says it in its value, so its end belongs to
 // nobody.
-func ownerOf(kv engine.KV) string {
+func ownerOf(kv world.KV) string {
 	if parts := split(kv.Key, tableHosts, 1); parts != nil {
 		return parts[0]
 	}

@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -53,7 +53,7 @@ func TestFindingH9RemovedHostsDoNotCount(t *testing.T) {
 		}
 		put := func(key, value string) {
 			t.Helper()
-			if _, _, err := open.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value), Lease: lease}}); err != nil {
+			if _, _, err := open.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte(value), Lease: lease}}); err != nil {
 				t.Fatal(err)
 			}
 		}

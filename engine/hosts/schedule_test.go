@@ -12,20 +12,20 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // stand writes a candidate as a host does.
-func stand(t testing.TB, w engine.World, name, host, strategy string, count int) {
+func stand(t testing.TB, w world.World, name, host, strategy string, count int) {
 	t.Helper()
 	put(t, w, fmt.Sprintf("%s={\"strategy\":%q,\"count\":%d}", hosts.ScheduleKey("all", name, host), strategy, count))
 }
 
 // chosen returns the hosts of a schedule as the store stands.
-func chosen(t testing.TB, w engine.World, name string) string {
+func chosen(t testing.TB, w world.World, name string) string {
 	t.Helper()
 	c, err := hosts.NewScheduler(hosts.Store{World: w, Clock: clock.System{}}, "nobody", time.Minute).Place("all", name).Ask(t.Context())
 	if err != nil {
@@ -101,7 +101,7 @@ func TestHashMovesFew(t *testing.T) {
 		for s := range 40 {
 			for h := range 20 {
 				if h != without {
-					all.Updates = append(all.Updates, engine.Update{KV: engine.KV{
+					all.Updates = append(all.Updates, world.Update{KV: world.KV{
 						Key: hosts.ScheduleKey("all", fmt.Sprint("s", s), fmt.Sprint("h", h)), Value: []byte(`{"strategy":"hash","count":3}`), Revision: 1,
 					}})
 				}
@@ -134,10 +134,10 @@ func TestAgree(t *testing.T) {
 	seed := rand.Uint64()
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	var step, whole hosts.Table
-	live := map[string]engine.Update{}
+	live := map[string]world.Update{}
 	for rev := int64(1); rev < 600; rev++ {
 		host, name := fmt.Sprint("h", rnd.IntN(8)), fmt.Sprint("s", rnd.IntN(4))
-		u := engine.Update{KV: engine.KV{Key: hosts.ScheduleKey("all", name, host), Revision: rev, Created: rev}}
+		u := world.Update{KV: world.KV{Key: hosts.ScheduleKey("all", name, host), Revision: rev, Created: rev}}
 		if old, there := live[u.Key]; there {
 			u.Created = old.Created
 		}
@@ -147,7 +147,7 @@ func TestAgree(t *testing.T) {
 			u.Deleted = true
 			delete(live, u.Key)
 		}
-		step.Take(hosts.Change{Revision: rev, Updates: []engine.Update{u}})
+		step.Take(hosts.Change{Revision: rev, Updates: []world.Update{u}})
 		all := hosts.Change{Whole: true, Revision: rev}
 		for _, u := range live {
 			all.Updates = append(all.Updates, u)
@@ -174,10 +174,10 @@ type office struct {
 // dying is a World whose leases can be ended, as by a loss of the store.
 type dying struct {
 	faulty
-	last engine.Lease
+	last world.Lease
 }
 
-func (d *dying) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+func (d *dying) Lease(ctx context.Context, ttl time.Duration) (world.Lease, error) {
 	d.mu.Lock()
 	hang := d.hang
 	d.mu.Unlock()
@@ -311,13 +311,13 @@ func TestLeadTwins(t *testing.T) {
 func TestDenied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &faulty{World: memory.New()}
-		f.set(fmt.Errorf("%w: no permission", engine.ErrRefused), false)
+		f.set(fmt.Errorf("%w: no permission", world.ErrRefused), false)
 		s := hosts.NewScheduler(hosts.Store{World: f, Clock: clock.System{}}, "a", 15*time.Second)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); s.Run(ctx) }()
 		p, rule := s.Place("all", "s"), hosts.Rule{Strategy: hosts.Sticky, Count: 1}
-		if err := p.Stand(ctx, rule); !errors.Is(err, engine.ErrRefused) {
+		if err := p.Stand(ctx, rule); !errors.Is(err, world.ErrRefused) {
 			t.Errorf("the error is %v", err)
 		}
 		f.set(nil, false)

@@ -8,8 +8,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // seenEvery is how often a host says that it is there. A host that has died was there a minute later at most.
@@ -24,7 +24,7 @@ type seen struct {
 func SeenKey(host string) string { return tableSeen + join(host) }
 
 // LastSeen returns when each host has last said that it is there, by its own clock. A record that can't be read is left out.
-func LastSeen(ctx context.Context, w engine.World) (map[string]time.Time, error) {
+func LastSeen(ctx context.Context, w world.World) (map[string]time.Time, error) {
 	s := Store{World: w, Clock: clock.System{}}
 	kvs, _, err := s.list(ctx, tableSeen)
 	if err != nil {
@@ -49,10 +49,10 @@ func (p *Publisher) tellSeen(ctx context.Context) {
 			break
 		}
 		wait := seenEvery
-		if errors.Is(err, engine.ErrRefused) && !warned {
+		if errors.Is(err, world.ErrRefused) && !warned {
 			warned = true
 			p.o.Log.Info("the store does not let this host say when it was last there: mgmt hosts allow, or once mgmt api migrate, gives it the right", slog.Any("error", err))
-		} else if errors.Is(err, engine.ErrUnavailable) {
+		} else if errors.Is(err, world.ErrUnavailable) {
 			wait = mostWait
 		}
 		if clock.Sleep(ctx, p.o.Clock, wait) != nil {
@@ -71,7 +71,7 @@ func (p *Publisher) writeSeen(ctx context.Context) error {
 	}
 	s := Store{World: p.o.World, Clock: p.o.Clock}
 	return s.call(ctx, func(ctx context.Context) error {
-		_, _, err := p.o.World.Txn(ctx, nil, []engine.Op{{Key: SeenKey(p.o.Host), Value: text}})
+		_, _, err := p.o.World.Txn(ctx, nil, []world.Op{{Key: SeenKey(p.o.Host), Value: text}})
 		return err
 	})
 }

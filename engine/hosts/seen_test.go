@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -42,7 +43,7 @@ func TestFindingQ13Seen(t *testing.T) {
 		seen(0)
 		time.Sleep(62 * time.Second)
 		seen(2 * time.Minute)
-		w.set(fmt.Errorf("%w: the cable is out", engine.ErrUnavailable), false)
+		w.set(fmt.Errorf("%w: the cable is out", world.ErrUnavailable), false)
 		time.Sleep(10 * time.Minute)
 		seen(2 * time.Minute)
 		w.set(nil, false)

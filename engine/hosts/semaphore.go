@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -27,7 +27,7 @@ func (x Semaphore) prefix() string {
 // Held is a place of a Semaphore. It belongs to one lease, and is never had again once that has ended.
 type Held struct {
 	store Store
-	lease engine.Lease
+	lease world.Lease
 }
 
 // Done is closed when the place can no longer be proved: the lease has ended, or the store could not be reached for its
@@ -53,7 +53,7 @@ func (s Store) Acquire(ctx context.Context, ttl time.Duration, x Semaphore, hold
 		if over(ctx, err) {
 			return nil, cmp.Or(context.Cause(ctx), err)
 		}
-		if errors.Is(err, engine.ErrRefused) {
+		if errors.Is(err, world.ErrRefused) {
 			return nil, err
 		}
 		told.tell(err)
@@ -65,7 +65,7 @@ func (s Store) Acquire(ctx context.Context, ttl time.Duration, x Semaphore, hold
 
 // Holder takes places of semaphores for one host, and logs when the store is lost meanwhile, and when it is back.
 type Holder struct {
-	World engine.World
+	World world.World
 	Clock clock.Clock
 	Lease time.Duration // for how long a place outlives a host that has died
 	Host  string        // its name, which a request shows
@@ -111,7 +111,7 @@ func (s Store) request(ctx context.Context, ttl time.Duration, x Semaphore, hold
 	}()
 	key := x.prefix() + join(h.lease.ID())
 	err = s.call(inner, func(ctx context.Context) error {
-		_, _, err := s.World.Txn(ctx, nil, []engine.Op{{Key: key, Value: []byte(holder), Lease: h.lease}})
+		_, _, err := s.World.Txn(ctx, nil, []world.Op{{Key: key, Value: []byte(holder), Lease: h.lease}})
 		return err
 	})
 	if err == nil {
@@ -166,7 +166,7 @@ func (s Store) turn(ctx context.Context, x Semaphore, key string) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return engine.ErrClosed
+	return world.ErrClosed
 }
 
 // Holders returns the holders of a semaphore in the order of their requests, and then the waiting ones.
@@ -175,7 +175,7 @@ func (s Store) Holders(ctx context.Context, x Semaphore) (holders, waiting []str
 	if err != nil {
 		return nil, nil, err
 	}
-	sorted.Func(kvs, func(a, b engine.KV) int { return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Key, b.Key)) })
+	sorted.Func(kvs, func(a, b world.KV) int { return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.Key, b.Key)) })
 	for i, kv := range kvs {
 		if i < x.Count {
 			holders = append(holders, string(kv.Value))

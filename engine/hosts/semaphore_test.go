@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -79,7 +79,7 @@ func TestSemaphoreLost(t *testing.T) {
 		}
 		var mu sync.Mutex
 		var got []string
-		waits := func(name string, w engine.World) {
+		waits := func(name string, w world.World) {
 			go func() {
 				h, err := hosts.Store{World: w, Clock: clock.System{}}.Acquire(t.Context(), 15*time.Second, one, name)
 				if err != nil {
@@ -123,7 +123,7 @@ type late struct {
 	did bool
 }
 
-func (l *late) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+func (l *late) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (int64, bool, error) {
 	if !l.did {
 		l.did = true
 		if err := l.last.Revoke(ctx); err != nil {
@@ -170,21 +170,21 @@ func TestSemaphoreEnds(t *testing.T) {
 		}
 		h.Release()
 		f := &faulty{World: w}
-		f.set(fmt.Errorf("%w: down", engine.ErrUnavailable), false)
+		f.set(fmt.Errorf("%w: down", world.ErrUnavailable), false)
 		time.AfterFunc(time.Minute, func() { f.set(nil, false) })
 		h, err = hosts.Store{World: f, Clock: clock.System{}}.Acquire(t.Context(), time.Minute, one, "c")
 		if err != nil {
 			t.Fatal(err)
 		}
 		h.Release()
-		f.set(fmt.Errorf("%w: no right", engine.ErrRefused), false)
-		if _, err := (hosts.Store{World: f, Clock: clock.System{}}).Acquire(t.Context(), time.Minute, one, "d"); !errors.Is(err, engine.ErrRefused) {
+		f.set(fmt.Errorf("%w: no right", world.ErrRefused), false)
+		if _, err := (hosts.Store{World: f, Clock: clock.System{}}).Acquire(t.Context(), time.Minute, one, "d"); !errors.Is(err, world.ErrRefused) {
 			t.Errorf("refused: %v", err)
 		}
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Acquire(t.Context(), time.Minute, one, "e"); !errors.Is(err, engine.ErrClosed) {
+		if _, err := s.Acquire(t.Context(), time.Minute, one, "e"); !errors.Is(err, world.ErrClosed) {
 			t.Errorf("closed: %v", err)
 		}
 	})

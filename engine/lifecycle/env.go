@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Options configure an Env.
@@ -14,7 +15,7 @@ type Options struct {
 	Program, Version, Hostname string // given to resources
 
 	Host  engine.Host // given to resources, and to each engine.Shared
-	World engine.World
+	World world.World
 	Lease time.Duration // given to resources
 
 	StateDir  string // the folders of Init.VarDir are below it

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -25,7 +26,7 @@ type Options struct {
 	Roles            []string
 
 	Registry *engine.Registry // the kinds; engine.DefaultRegistry when nil
-	World    engine.World     // in memory when nil
+	World    world.World      // in memory when nil
 	StateDir string           // of a run, in which nothing is made; empty for a temporary folder
 
 	Logger *slog.Logger // discards when nil

@@ -1,4 +1,4 @@
-// Package model keeps objects of registered models: in an engine.World, which many hosts share, and in memory, where
+// Package model keeps objects of registered models: in an world.World, which many hosts share, and in memory, where
 // indexes find them. A model is data. It is written in Go (Define), or read from a description. Each kind of resource
 // is a model without another line, so the objects of a kind are declarations of the graph.
 //

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"iter"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Record is an object as it is written in the World, readable or not. Dumps and restores use it, and a look at
@@ -30,7 +30,7 @@ func (nb *NB) Record(ctx context.Context, m *Model, id string) (Record, error) {
 		return Record{}, cmpErr(err, m.fault(NotFound, id, "", "there is no such object"))
 	}
 	kv, err := nb.world.Get(ctx, nb.keys.record(topic, m, id))
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, world.ErrNotFound) {
 		return Record{}, m.fault(NotFound, id, "", "there is no such object")
 	} else if err != nil {
 		return Record{}, err
@@ -85,12 +85,12 @@ func (nb *NB) PutRecord(ctx context.Context, r Record) error {
 			return err
 		}
 		if there && topic != r.Topic {
-			tx.do(engine.Op{Key: nb.keys.record(topic, m, r.ID), Delete: true})
+			tx.do(world.Op{Key: nb.keys.record(topic, m, r.ID), Delete: true})
 		}
 		if !there || topic != r.Topic {
-			tx.do(engine.Op{Key: nb.keys.id(m, r.ID), Value: []byte(r.Topic)})
+			tx.do(world.Op{Key: nb.keys.id(m, r.ID), Value: []byte(r.Topic)})
 		}
-		tx.do(engine.Op{Key: nb.keys.record(r.Topic, m, r.ID), Value: text})
+		tx.do(world.Op{Key: nb.keys.record(r.Topic, m, r.ID), Value: text})
 		return nil
 	})
 	return err

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Code is the class of an Error. It is an error itself, so errors.Is(err, model.NotFound) asks for it.
@@ -79,9 +79,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is the error's code. NotFound is engine.ErrNotFound, too.
+// Is reports whether target is the error's code. NotFound is world.ErrNotFound, too.
 func (e *Error) Is(target error) bool {
-	return target == error(e.Code) || e.Code == NotFound && target == engine.ErrNotFound
+	return target == error(e.Code) || e.Code == NotFound && target == world.ErrNotFound
 }
 
 // Faults returns each Error in err, which may be joined of several.

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Foreign says that another part of the program writes the records of a model, below a prefix of its own. Objects of such a
@@ -43,7 +43,7 @@ func (l layout) placeOf(m *Model, key string) (p place, ok bool) {
 func (m *Model) foreignKey(id string) string { return m.spec.Foreign.Prefix + url.PathEscape(id) }
 
 // decodeForeign reads a foreign record. A panic of Read is a fault of the program, and is not hidden here.
-func decodeForeign(m *Model, p place, kv engine.KV) (*Object, error) {
+func decodeForeign(m *Model, p place, kv world.KV) (*Object, error) {
 	fields, err := m.spec.Foreign.Read(kv.Value)
 	if err != nil {
 		return nil, m.bad(BadRecord, p, "the record cannot be read", err)

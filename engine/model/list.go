@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // pageSize is how many records a listing holds at a time, about.
@@ -69,13 +69,13 @@ func (l *listing) run(yield func(*Object, error) bool) {
 }
 
 // records yields the records of the table, sorted by id.
-func (l *listing) records() iter.Seq[engine.KV] {
+func (l *listing) records() iter.Seq[world.KV] {
 	m := l.q.Model
 	if !m.ReadOnly() {
 		return l.merged(l.topics())
 	}
 	if l.q.Topics != nil && !slices.Contains(l.q.Topics, "") {
-		return func(func(engine.KV) bool) {}
+		return func(func(world.KV) bool) {}
 	}
 	after := ""
 	if l.q.After != "" {
@@ -104,9 +104,9 @@ func (l *listing) topics() (topics []string) {
 }
 
 // merged yields the records of some topics, sorted by id.
-func (l *listing) merged(topics []string) iter.Seq[engine.KV] {
+func (l *listing) merged(topics []string) iter.Seq[world.KV] {
 	size := max(16, pageSize/max(1, len(topics)))
-	source := func(topic string) iter.Seq[engine.KV] {
+	source := func(topic string) iter.Seq[world.KV] {
 		prefix, after := l.nb.keys.table(topic, l.q.Model), ""
 		if l.q.After != "" {
 			after = prefix + url.PathEscape(l.q.After)
@@ -116,7 +116,7 @@ func (l *listing) merged(topics []string) iter.Seq[engine.KV] {
 	if len(topics) == 1 {
 		return source(topics[0])
 	}
-	return func(yield func(engine.KV) bool) {
+	return func(yield func(world.KV) bool) {
 		heads := make([]*head, 0, len(topics))
 		for _, topic := range topics {
 			next, stop := iter.Pull(source(topic))
@@ -135,8 +135,8 @@ func (l *listing) merged(topics []string) iter.Seq[engine.KV] {
 
 // head is the next record of one topic.
 type head struct {
-	kv   engine.KV
-	next func() (engine.KV, bool)
+	kv   world.KV
+	next func() (world.KV, bool)
 	cut  int // of the key, where the id begins
 }
 
@@ -153,8 +153,8 @@ func advance(heads []*head, h *head) []*head {
 }
 
 // pages yields the keys below a prefix at the revision of the listing.
-func (l *listing) pages(prefix, after string, size int) iter.Seq[engine.KV] {
-	return func(yield func(engine.KV) bool) {
+func (l *listing) pages(prefix, after string, size int) iter.Seq[world.KV] {
+	return func(yield func(world.KV) bool) {
 		for l.err == nil {
 			page, ok := l.page(prefix, after, size)
 			if !ok {
@@ -174,8 +174,8 @@ func (l *listing) pages(prefix, after string, size int) iter.Seq[engine.KV] {
 }
 
 // page reads one page; the first one fixes the revision of all.
-func (l *listing) page(prefix, after string, size int) (engine.Page, bool) {
-	page, err := l.nb.world.List(l.ctx, prefix, engine.ListOptions{At: l.at, Limit: size, After: after})
+func (l *listing) page(prefix, after string, size int) (world.Page, bool) {
+	page, err := l.nb.world.List(l.ctx, prefix, world.ListOptions{At: l.at, Limit: size, After: after})
 	if err != nil {
 		l.err = err
 		return page, false
@@ -226,7 +226,7 @@ func (nb *NB) lookup(ctx context.Context, lost *error) Lookup {
 func (nb *NB) eachHost(ctx context.Context, ask func(host string) ([]byte, error)) (map[string][]byte, error) {
 	out, after := map[string][]byte{}, ""
 	for {
-		page, err := nb.world.List(ctx, nb.keys.statuses(), engine.ListOptions{Limit: 1, After: after})
+		page, err := nb.world.List(ctx, nb.keys.statuses(), world.ListOptions{Limit: 1, After: after})
 		if err != nil || len(page.KVs) == 0 {
 			return out, err
 		}

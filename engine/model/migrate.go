@@ -5,7 +5,7 @@ import (
 	"errors"
 	"strconv"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Migrated is what Migrate has done with one table.
@@ -84,8 +84,8 @@ func (nb *NB) toMigrate(ctx context.Context, m *Model) (migration, error) {
 func (nb *NB) writeMigrated(ctx context.Context, todo migration) error {
 	limits := nb.world.Limits()
 	for len(todo.old) > 0 {
-		var cs []engine.Compare
-		var ops []engine.Op
+		var cs []world.Compare
+		var ops []world.Op
 		size := 0
 		for _, o := range todo.old {
 			text, err := o.encode(true)
@@ -96,8 +96,8 @@ func (nb *NB) writeMigrated(ctx context.Context, todo migration) error {
 			if size += 2*len(key) + len(text); len(ops) == limits.Ops || len(ops) > 0 && size > limits.Bytes {
 				break
 			}
-			cs = append(cs, engine.Compare{Key: key, Revision: o.revision})
-			ops = append(ops, engine.Op{Key: key, Value: text})
+			cs = append(cs, world.Compare{Key: key, Revision: o.revision})
+			ops = append(ops, world.Op{Key: key, Value: text})
 		}
 		_, ok, err := nb.world.Txn(ctx, cs, ops)
 		switch {
@@ -121,6 +121,6 @@ func (nb *NB) noteSchema(ctx context.Context, m *Model) error {
 	if known, err := nb.RecordSchema(ctx, m); err != nil || known >= m.spec.Schema || m.spec.Schema == 1 {
 		return err
 	}
-	_, _, err := nb.world.Txn(ctx, nil, []engine.Op{{Key: nb.keys.schema(m), Value: []byte(strconv.Itoa(m.spec.Schema))}})
+	_, _, err := nb.world.Txn(ctx, nil, []world.Op{{Key: nb.keys.schema(m), Value: []byte(strconv.Itoa(m.spec.Schema))}})
 	return err
 }

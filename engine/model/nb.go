@@ -10,14 +10,14 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // NB is the northbound API: objects in a World. All methods may be called from many goroutines, and block as the World
 // does. NB owns neither the World nor the Registry, and keeps nothing in memory.
 type NB struct {
-	world engine.World
+	world world.World
 	reg   *Registry
 	keys  layout
 	o     Options
@@ -76,7 +76,7 @@ func (nb *NB) origin(ctx context.Context) string {
 }
 
 // Open returns the API over a World.
-func Open(w engine.World, r *Registry, o Options) *NB {
+func Open(w world.World, r *Registry, o Options) *NB {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -84,7 +84,7 @@ func Open(w engine.World, r *Registry, o Options) *NB {
 }
 
 // Over returns the same API over another World, such as one that remembers what it has read.
-func (nb *NB) Over(w engine.World) *NB {
+func (nb *NB) Over(w world.World) *NB {
 	other := *nb
 	other.world = w
 	return &other
@@ -106,7 +106,7 @@ func (nb *NB) Guarded(also func(ctx context.Context, tx *Tx, changes []Altered) 
 func (nb *NB) Registry() *Registry { return nb.reg }
 
 // World returns the World.
-func (nb *NB) World() engine.World { return nb.world }
+func (nb *NB) World() world.World { return nb.world }
 
 // Create writes a new object and returns it with its revision. An id that is taken is an Exists. Hooks may fill fields
 // before the required ones are asked for.
@@ -202,7 +202,7 @@ func (nb *NB) Many(ctx context.Context, n int, each func(tx *Tx, i int) error) (
 		return 0, 0, 0, err
 	}
 	size := n
-	if _, tooMuch := errors.AsType[*engine.LimitError](tx.settle()); tooMuch {
+	if _, tooMuch := errors.AsType[*world.LimitError](tx.settle()); tooMuch {
 		if err := tx.admit(); err != nil {
 			return 0, 0, 0, err
 		}
@@ -212,7 +212,7 @@ func (nb *NB) Many(ctx context.Context, n int, each func(tx *Tx, i int) error) (
 	for done < n {
 		to := min(n, done+size)
 		revision, err = nb.txn(ctx, false, some(done, to))
-		if _, tooMuch := errors.AsType[*engine.LimitError](err); tooMuch && to-done > 1 {
+		if _, tooMuch := errors.AsType[*world.LimitError](err); tooMuch && to-done > 1 {
 			size = (to - done) / 2
 			continue
 		}
@@ -240,7 +240,7 @@ func Each(from, to int, do func(i int) error) error {
 
 // lost reports whether an error says that the store, or the caller, is away.
 func lost(err error) bool {
-	return errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return errors.Is(err, world.ErrUnavailable) || errors.Is(err, world.ErrClosed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // admittedKey marks the context of transactions whose changes were admitted together.
@@ -279,9 +279,9 @@ func (nb *NB) tidy(ctx context.Context, tx *Tx) error {
 	if len(tx.marks) == 0 {
 		return nil
 	}
-	ops := make([]engine.Op, len(tx.marks))
+	ops := make([]world.Op, len(tx.marks))
 	for i, key := range tx.marks {
-		ops[i] = engine.Op{Key: key, Delete: true}
+		ops[i] = world.Op{Key: key, Delete: true}
 	}
 	_, _, err := nb.world.Txn(ctx, nil, ops)
 	return err
@@ -369,7 +369,7 @@ func (nb *NB) AllAt(ctx context.Context, q Query) (revision func() int64, all it
 // Status returns the status of an object that a host has written, or nil.
 func (nb *NB) Status(ctx context.Context, host string, m *Model, id string) ([]byte, error) {
 	kv, err := nb.world.Get(ctx, nb.keys.status(host, m, id))
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, world.ErrNotFound) {
 		return nil, nil
 	}
 	return kv.Value, err
@@ -396,13 +396,13 @@ func (nb *NB) PutStatus(ctx context.Context, host string, all ...StatusOf) error
 func (nb *NB) DropStatuses(ctx context.Context, host string) (dropped int, err error) {
 	prefix := nb.keys.statuses() + url.PathEscape(host) + "/"
 	for {
-		page, err := nb.world.List(ctx, prefix, engine.ListOptions{Limit: max(1, nb.world.Limits().Ops)})
+		page, err := nb.world.List(ctx, prefix, world.ListOptions{Limit: max(1, nb.world.Limits().Ops)})
 		if err != nil || len(page.KVs) == 0 {
 			return dropped, err
 		}
-		ops := make([]engine.Op, len(page.KVs))
+		ops := make([]world.Op, len(page.KVs))
 		for i, kv := range page.KVs {
-			ops[i] = engine.Op{Key: kv.Key, Delete: true}
+			ops[i] = world.Op{Key: kv.Key, Delete: true}
 		}
 		if _, _, err := nb.world.Txn(ctx, nil, ops); err != nil {
 			return dropped, err
@@ -413,12 +413,12 @@ func (nb *NB) DropStatuses(ctx context.Context, host string) (dropped int, err e
 
 // putStatuses writes one transaction, or two halves where that is too large.
 func (nb *NB) putStatuses(ctx context.Context, host string, chunk []StatusOf) error {
-	ops := make([]engine.Op, len(chunk))
+	ops := make([]world.Op, len(chunk))
 	for i, s := range chunk {
-		ops[i] = engine.Op{Key: nb.keys.status(host, s.Model, s.ID), Value: s.JSON, Delete: s.JSON == nil}
+		ops[i] = world.Op{Key: nb.keys.status(host, s.Model, s.ID), Value: s.JSON, Delete: s.JSON == nil}
 	}
 	_, _, err := nb.world.Txn(ctx, nil, ops)
-	if _, tooMuch := errors.AsType[*engine.LimitError](err); !tooMuch {
+	if _, tooMuch := errors.AsType[*world.LimitError](err); !tooMuch {
 		return err
 	}
 	if len(chunk) == 1 {
@@ -452,7 +452,7 @@ func (nb *NB) Allocate(ctx context.Context, table string) (key int64, err error)
 // RecordSchema returns the version of the table's records that the last Migrate has left; 0 before the first.
 func (nb *NB) RecordSchema(ctx context.Context, m *Model) (int, error) {
 	kv, err := nb.world.Get(ctx, nb.keys.schema(m))
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, world.ErrNotFound) {
 		return 0, nil
 	} else if err != nil {
 		return 0, err

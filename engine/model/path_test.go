@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // site returns models with a path of each form: through lists, maps, structs, nested objects and references.
@@ -272,7 +272,7 @@ func TestErrorsSayWhere(t *testing.T) {
 		if got := c.e.Error(); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
-		if !errors.Is(c.e, c.e.Code) || errors.Is(c.e, model.Conflict) || errors.Is(c.e, engine.ErrNotFound) != (c.e.Code == model.NotFound) || errors.Is(c.e, cause) != (c.e.Err != nil) {
+		if !errors.Is(c.e, c.e.Code) || errors.Is(c.e, model.Conflict) || errors.Is(c.e, world.ErrNotFound) != (c.e.Code == model.NotFound) || errors.Is(c.e, cause) != (c.e.Err != nil) {
 			t.Errorf("%v is not found by its class", c.e)
 		}
 	}

@@ -6,9 +6,9 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // record is the envelope of an object in the World.
@@ -104,7 +104,7 @@ func (o *Object) encode(quiet bool) ([]byte, error) {
 
 // decodeRecord is the inner loop of every list and watch. It reads a record. Fields that m does not have are kept. Older records go through the migrations. The
 // Error says why a record can't be read: SchemaTooNew, MigrationFail or BadRecord.
-func decodeRecord(m *Model, p place, kv engine.KV) (o *Object, quiet bool, err error) {
+func decodeRecord(m *Model, p place, kv world.KV) (o *Object, quiet bool, err error) {
 	if m.ReadOnly() {
 		o, err = decodeForeign(m, p, kv)
 		return o, false, err

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Reseal encrypts the secrets of the objects of some topics again, to those who read a topic now. open decrypts one text. The values stay, so
@@ -25,7 +25,7 @@ func (nb *NB) Reseal(ctx context.Context, topics []string, open func(string) (st
 			continue
 		}
 		ids, err := nb.sealedIn(ctx, m, topics)
-		if lost(err) || errors.Is(err, engine.ErrCompacted) {
+		if lost(err) || errors.Is(err, world.ErrCompacted) {
 			return written, err
 		}
 		errs = append(errs, err)
@@ -114,7 +114,7 @@ func (nb *NB) strangers(ctx context.Context, topics []string) error {
 	for _, topic := range topics {
 		prefix := nb.keys.topic(topic)
 		for after := ""; ; {
-			page, err := nb.world.List(ctx, prefix, engine.ListOptions{Limit: 1, After: after})
+			page, err := nb.world.List(ctx, prefix, world.ListOptions{Limit: 1, After: after})
 			if err != nil {
 				return err
 			}

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Snapshot reads all wanted objects at one revision. Watch from that revision on yields every later change. Each Change
@@ -19,7 +19,7 @@ func (nb *NB) Snapshot(ctx context.Context, in Interest) (revision int64, all []
 	for _, prefix := range prefixes {
 		for kv := range l.pages(prefix, "", pageSize) {
 			kv.Created = kv.Revision // for a reader that begins here, it is new
-			all = append(all, nb.batch(in, engine.Batch{Updates: []engine.Update{{KV: kv}}}).Changes...)
+			all = append(all, nb.batch(in, world.Batch{Updates: []world.Update{{KV: kv}}}).Changes...)
 		}
 	}
 	return l.at, all, l.err

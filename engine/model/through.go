@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Through answers from a Store, and asks the NB for an object that the Store does not have. Only a question by id goes
@@ -68,7 +68,7 @@ func (t *Through) read(ctx context.Context, key flightKey, f *flight) {
 				f.o = o
 			}
 		}
-	case errors.Is(f.err, engine.ErrNotFound):
+	case errors.Is(f.err, world.ErrNotFound):
 		// Only the snapshot that was out of date before goes: a snapshot that comes meanwhile is newer than the answer.
 		if o, valid := t.Store.Peek(key.m, key.id); o != nil && !valid {
 			t.Store.Delete(key.m, key.id, o.revision)

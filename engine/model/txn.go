@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Tx collects the changes of one transaction. It sees its own changes. Everything it has read is compared when it is
@@ -19,8 +19,8 @@ import (
 type Tx struct {
 	ctx   context.Context
 	nb    *NB
-	reads map[string]engine.KV // Revision 0 is absent
-	ops   map[string]engine.Op
+	reads map[string]world.KV // Revision 0 is absent
+	ops   map[string]world.Op
 	order []string       // of ops
 	now   []*Object      // written objects, for stamp
 	marks []string       // of quiet deletions
@@ -31,7 +31,7 @@ type Tx struct {
 
 // newTx returns a transaction that has read nothing yet.
 func newTx(ctx context.Context, nb *NB) *Tx {
-	return &Tx{ctx: ctx, nb: nb, reads: map[string]engine.KV{}, ops: map[string]engine.Op{}}
+	return &Tx{ctx: ctx, nb: nb, reads: map[string]world.KV{}, ops: map[string]world.Op{}}
 }
 
 // Registry returns the registry of the NB.
@@ -39,19 +39,19 @@ func (tx *Tx) Registry() *Registry { return tx.nb.reg }
 
 // read returns a key as the transaction sees it; Revision 0 is absent. A value that the transaction has put has
 // Revision -1.
-func (tx *Tx) read(key string) (engine.KV, error) {
+func (tx *Tx) read(key string) (world.KV, error) {
 	if op, ok := tx.ops[key]; ok {
 		if op.Delete {
-			return engine.KV{Key: key}, nil
+			return world.KV{Key: key}, nil
 		}
-		return engine.KV{Key: key, Value: op.Value, Revision: -1}, nil
+		return world.KV{Key: key, Value: op.Value, Revision: -1}, nil
 	}
 	if kv, ok := tx.reads[key]; ok {
 		return kv, nil
 	}
 	kv, err := tx.nb.world.Get(tx.ctx, key)
-	if errors.Is(err, engine.ErrNotFound) {
-		kv, err = engine.KV{Key: key}, nil
+	if errors.Is(err, world.ErrNotFound) {
+		kv, err = world.KV{Key: key}, nil
 	}
 	if err == nil {
 		tx.reads[key] = kv
@@ -60,7 +60,7 @@ func (tx *Tx) read(key string) (engine.KV, error) {
 }
 
 // do adds an operation, or puts it in the place of an earlier one on the same key.
-func (tx *Tx) do(op engine.Op) {
+func (tx *Tx) do(op world.Op) {
 	before, again := tx.ops[op.Key]
 	if again {
 		tx.undo = append(tx.undo, func() { tx.ops[op.Key] = before })
@@ -88,7 +88,7 @@ func (tx *Tx) whole(change func() (*Object, error)) (*Object, error) {
 }
 
 // operations returns the operations in the order in which they were asked for.
-func (tx *Tx) operations() (ops []engine.Op) {
+func (tx *Tx) operations() (ops []world.Op) {
 	for _, key := range tx.order {
 		ops = append(ops, tx.ops[key])
 	}
@@ -96,9 +96,9 @@ func (tx *Tx) operations() (ops []engine.Op) {
 }
 
 // compares returns a comparison for each key that was read: absent keys have revision 0.
-func (tx *Tx) compares() (cs []engine.Compare) {
+func (tx *Tx) compares() (cs []world.Compare) {
 	for _, key := range slices.Sorted(maps.Keys(tx.reads)) {
-		cs = append(cs, engine.Compare{Key: key, Revision: tx.reads[key].Revision})
+		cs = append(cs, world.Compare{Key: key, Revision: tx.reads[key].Revision})
 	}
 	return cs
 }
@@ -155,7 +155,7 @@ func (tx *Tx) getForeign(m *Model, id string) (*Object, error) {
 
 // Peek is Get without the comparison: another writer may change the object before the transaction is written.
 func (tx *Tx) Peek(m *Model, id string) (*Object, error) {
-	look := &Tx{ctx: tx.ctx, nb: tx.nb, reads: map[string]engine.KV{}, ops: tx.ops}
+	look := &Tx{ctx: tx.ctx, nb: tx.nb, reads: map[string]world.KV{}, ops: tx.ops}
 	return look.Get(m, id)
 }
 
@@ -356,13 +356,13 @@ func (tx *Tx) put(was, o *Object, w Write) (*Object, error) {
 	}
 	keys := tx.nb.keys
 	if was == nil || was.Topic() != o.Topic() {
-		tx.do(engine.Op{Key: keys.id(m, o.id), Value: []byte(o.Topic())})
+		tx.do(world.Op{Key: keys.id(m, o.id), Value: []byte(o.Topic())})
 	}
 	if was != nil && was.Topic() != o.Topic() {
-		tx.do(engine.Op{Key: keys.record(was.Topic(), m, o.id), Delete: true})
+		tx.do(world.Op{Key: keys.record(was.Topic(), m, o.id), Delete: true})
 		o.created = 0
 	}
-	tx.do(engine.Op{Key: keys.record(o.Topic(), m, o.id), Value: text})
+	tx.do(world.Op{Key: keys.record(o.Topic(), m, o.id), Value: text})
 	tx.now = append(tx.now, o)
 	tx.note(was, clear)
 	return o, nil
@@ -400,11 +400,11 @@ func (tx *Tx) delete(m *Model, id string, w Write) (*Object, error) {
 	}
 	tx.note(was, nil)
 	record := tx.nb.keys.record(was.Topic(), m, id)
-	tx.do(engine.Op{Key: record, Delete: true})
-	tx.do(engine.Op{Key: tx.nb.keys.id(m, id), Delete: true})
+	tx.do(world.Op{Key: record, Delete: true})
+	tx.do(world.Op{Key: tx.nb.keys.id(m, id), Delete: true})
 	if w.Quiet {
 		mark := record + "/quiet"
-		tx.do(engine.Op{Key: mark, Value: []byte("1")})
+		tx.do(world.Op{Key: mark, Value: []byte("1")})
 		tx.marks = append(tx.marks, mark)
 	}
 	return was, nil
@@ -447,7 +447,7 @@ func (tx *Tx) allocate(table string) (int64, error) {
 	if err != nil {
 		return 0, &Error{Code: BadRecord, Table: table, Message: "the counter of unique keys is no number", Err: err}
 	}
-	tx.do(engine.Op{Key: key, Value: strconv.AppendInt(nil, last+1, 10)})
+	tx.do(world.Op{Key: key, Value: strconv.AppendInt(nil, last+1, 10)})
 	return last + 1, nil
 }
 
@@ -503,7 +503,7 @@ func (nb *NB) sealed(ctx context.Context, o *Object, path string, v any) (any, e
 		}
 		text, err := nb.o.Seal(ctx, o.Topic(), v)
 		if err != nil {
-			if errors.Is(err, engine.ErrUnavailable) {
+			if errors.Is(err, world.ErrUnavailable) {
 				return nil, fmt.Errorf("encrypting %s: %w", path, err)
 			}
 			return nil, o.model.fault(SecretRefused, o.id, path, "%s is a secret, and it cannot be encrypted: %v", path, err)

@@ -6,7 +6,7 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Interest says which changes are wanted.
@@ -48,7 +48,7 @@ type Change struct {
 	Err      error // the record cannot be read; an Error
 }
 
-// Watch yields the changes after a revision, whole revisions at a time, until the context ends. engine.ErrCompacted
+// Watch yields the changes after a revision, whole revisions at a time, until the context ends. world.ErrCompacted
 // says that the revision is too old: list, compare, and watch from the revision of the list.
 //
 // A store may refuse a reader everything but its topics. Each topic is then watched by itself: a revision that has
@@ -63,7 +63,7 @@ func (nb *NB) Watch(ctx context.Context, in Interest, from int64) iter.Seq2[Batc
 		}
 		begun := false
 		for b, err := range nb.world.Watch(ctx, prefixes[0], from) {
-			if !begun && len(in.Topics) > 1 && errors.Is(err, engine.ErrRefused) {
+			if !begun && len(in.Topics) > 1 && errors.Is(err, world.ErrRefused) {
 				nb.watchEach(ctx, in, nb.topicPrefixes(in), from, yield)
 				return
 			}
@@ -80,7 +80,7 @@ func (nb *NB) Watch(ctx context.Context, in Interest, from int64) iter.Seq2[Batc
 }
 
 // batch turns the changes of keys into changes of objects. Tables without a model, of another program, are left out.
-func (nb *NB) batch(in Interest, b engine.Batch) Batch {
+func (nb *NB) batch(in Interest, b world.Batch) Batch {
 	out := Batch{Revision: b.Revision}
 	for _, u := range b.Updates {
 		m, p, ok := nb.placed(in, u.Key)
@@ -109,7 +109,7 @@ func (nb *NB) batch(in Interest, b engine.Batch) Batch {
 }
 
 // change reads the change of one record.
-func (nb *NB) change(m *Model, p place, u engine.Update) Change {
+func (nb *NB) change(m *Model, p place, u world.Update) Change {
 	c := Change{Action: Update, Model: m, ID: p.id, Topic: p.topic, Revision: u.Revision}
 	switch {
 	case u.Deleted:

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // heard is a batch of one prefix.
 type heard struct {
 	from  int // in the list of prefixes
-	batch engine.Batch
+	batch world.Batch
 	err   error
 }
 
@@ -58,7 +58,7 @@ func (nb *NB) watchEach(ctx context.Context, in Interest, prefixes []string, fro
 }
 
 // hear hands the batches of one prefix over, until the context ends.
-func hear(ctx context.Context, from int, watch iter.Seq2[engine.Batch, error], all chan<- heard) {
+func hear(ctx context.Context, from int, watch iter.Seq2[world.Batch, error], all chan<- heard) {
 	for b, err := range watch {
 		select {
 		case all <- heard{from, b, err}:
@@ -77,7 +77,7 @@ func (nb *NB) withoutMoves(ctx context.Context, in Interest, b *Batch) error {
 			return false
 		}
 		kv, err := nb.world.Get(ctx, nb.keys.id(c.Model, c.ID))
-		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		if err != nil && !errors.Is(err, world.ErrNotFound) {
 			failed = err
 		}
 		return err == nil && string(kv.Value) != c.Topic && slices.Contains(in.Topics, string(kv.Value))

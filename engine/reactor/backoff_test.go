@@ -35,7 +35,7 @@ func (f *failing) n() int {
 	return len(f.times)
 }
 
-func newFailing(w *world, err error) *failing {
+func newFailing(w *stage, err error) *failing {
 	f := &failing{fake: fake{w: w}}
 	f.set(err)
 	f.check = func(context.Context, *fake, bool) (bool, error) {

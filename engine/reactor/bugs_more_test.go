@@ -74,20 +74,20 @@ func TestBug21_NotConvergedWhileSomethingIsDue(t *testing.T) {
 		<-ctx.Done()
 		return nil
 	}
-	for name, mk := range map[string]func(w *world) *decl{
-		"a run": func(w *world) *decl { return newDecl(t).add("f", &fake{w: w, check: slowly}) },
-		"below a run": func(w *world) *decl {
+	for name, mk := range map[string]func(w *stage) *decl{
+		"a run": func(w *stage) *decl { return newDecl(t).add("f", &fake{w: w, check: slowly}) },
+		"below a run": func(w *stage) *decl {
 			return newDecl(t).add("f", &fake{w: w, check: slowly}).add("g", &fake{w: w}).edges("f>g")
 		},
-		"a start": func(w *world) *decl { return newDecl(t).add("f", &fake{w: w, watch: lazy}) },
-		"a value": func(w *world) *decl {
+		"a start": func(w *stage) *decl { return newDecl(t).add("f", &fake{w: w, watch: lazy}) },
+		"a value": func(w *stage) *decl {
 			s := &sender{fake{w: w, check: func(ctx context.Context, f *fake, apply bool) (bool, error) {
 				_, _ = slowly(ctx, f, apply)
 				return true, f.init.Send(sends{Out: "x"})
 			}}}
 			return newDecl(t).add("f", s).add("g", &fake{w: w}, "want=fake[f].out").edges("f>g")
 		},
-		"a semaphore": func(w *world) *decl {
+		"a semaphore": func(w *stage) *decl {
 			d := newDecl(t)
 			for _, name := range []string{"f", "g"} {
 				f := &fake{w: w, check: slowly}
@@ -96,7 +96,7 @@ func TestBug21_NotConvergedWhileSomethingIsDue(t *testing.T) {
 			}
 			return d
 		},
-		"a limit": func(w *world) *decl {
+		"a limit": func(w *stage) *decl {
 			f := &fake{w: w, watch: func(ctx context.Context, f *fake) error {
 				f.init.Running()
 				time.Sleep(time.Second)

@@ -248,27 +248,27 @@ func TestBug05_NoWaitHoldsASwapOrTheEnd(t *testing.T) {
 		f.MetaParams().Retry, f.MetaParams().Delay = -1, time.Hour
 		return f
 	}
-	for name, mk := range map[string]func(w *world) *fake{
-		"retry": func(w *world) *fake { return hour(&fake{w: w, check: always(false, errors.New("no"))}) },
-		"retry of Watch": func(w *world) *fake {
+	for name, mk := range map[string]func(w *stage) *fake{
+		"retry": func(w *stage) *fake { return hour(&fake{w: w, check: always(false, errors.New("no"))}) },
+		"retry of Watch": func(w *stage) *fake {
 			return hour(&fake{w: w, watch: func(context.Context, *fake) error { return errors.New("no") }})
 		},
-		"poll": func(w *world) *fake {
+		"poll": func(w *stage) *fake {
 			f := &fake{w: w}
 			f.MetaParams().Poll = time.Hour
 			return f
 		},
-		"semaphore": func(w *world) *fake {
+		"semaphore": func(w *stage) *fake {
 			f := &fake{w: w}
 			f.MetaParams().Sema = []string{"s"}
 			return f
 		},
-		"limit": func(w *world) *fake {
+		"limit": func(w *stage) *fake {
 			f := &fake{w: w, watch: everySecond}
 			f.MetaParams().Limit, f.MetaParams().Burst = 1.0/3600, 1
 			return f
 		},
-		"settle": func(w *world) *fake {
+		"settle": func(w *stage) *fake {
 			f := &fake{w: w, watch: everySecond}
 			f.MetaParams().Settle = time.Hour
 			return f
@@ -532,11 +532,11 @@ func TestBug10_NothingNewRunsDuringASwap(t *testing.T) {
 // Seen failing with: run.go, checkApply: context.WithoutCancel(ctx) given to
 // CheckApply; reactor.go, drain: r.quit not looked at.
 func TestBug11_RunsCanBeInterrupted(t *testing.T) {
-	for method, mk := range map[string]func(w *world, wait func(context.Context)) *fake{
-		"CheckApply": func(w *world, wait func(context.Context)) *fake {
+	for method, mk := range map[string]func(w *stage, wait func(context.Context)) *fake{
+		"CheckApply": func(w *stage, wait func(context.Context)) *fake {
 			return &fake{w: w, check: func(ctx context.Context, _ *fake, _ bool) (bool, error) { wait(ctx); return false, ctx.Err() }}
 		},
-		"Watch": func(w *world, wait func(context.Context)) *fake {
+		"Watch": func(w *stage, wait func(context.Context)) *fake {
 			return &fake{w: w, watch: func(ctx context.Context, f *fake) error { f.init.Running(); wait(ctx); return nil }}
 		},
 	} {

@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // proofWait is how soon a vertex without its proof is looked at again: an answer of the store may have proved it again. A graph without the vertex,
@@ -53,7 +54,7 @@ func (x *runner) checkProved(ctx context.Context, apply bool, vs []*vertex, outs
 
 // proofs are the leases without which no run of v begins: those of its declaration, and those of the values that it has received. What it sends
 // needs them, too.
-func (v *vertex) proofs() []engine.Proof {
+func (v *vertex) proofs() []world.Proof {
 	received := v.wired().Proofs()
 	if len(received) == 0 {
 		return v.meta.Proofs

@@ -16,7 +16,7 @@ import (
 )
 
 // holder is a fake whose thing is a text in a map: it makes that what it wants.
-func holder(w *world, things map[string]string, want string) *fake {
+func holder(w *stage, things map[string]string, want string) *fake {
 	return &fake{w: w, Want: want, check: func(_ context.Context, f *fake, apply bool) (bool, error) {
 		w.mu.Lock() // several run at once
 		defer w.mu.Unlock()

@@ -21,7 +21,7 @@ type tree struct {
 	fails map[string]error // whatever is there
 }
 
-func (tr *tree) thing(w *world, name, in string) *fake {
+func (tr *tree) thing(w *stage, name, in string) *fake {
 	return &fake{w: w, check: func(_ context.Context, _ *fake, apply bool) (bool, error) {
 		tr.mu.Lock()
 		defer tr.mu.Unlock()

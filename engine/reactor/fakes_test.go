@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
 	"go.uber.org/goleak"
@@ -34,7 +35,7 @@ type fake struct {
 	Free string            `yaml:"free" mgmt:"nowatch"`
 	Key  string            `yaml:"key"`
 
-	w    *world
+	w    *stage
 	init *engine.Init
 
 	validate func(*fake) error
@@ -126,7 +127,7 @@ func (f *fake) Cmp(o engine.Res) error {
 }
 
 // world records what fakes do.
-type world struct {
+type stage struct {
 	mu      sync.Mutex
 	log     []string
 	runs    map[string]int
@@ -136,15 +137,15 @@ type world struct {
 	overlap []string
 }
 
-func newWorld() *world { return &world{runs: map[string]int{}, running: map[string]int{}} }
+func newWorld() *stage { return &stage{runs: map[string]int{}, running: map[string]int{}} }
 
-func (w *world) note(s string) {
+func (w *stage) note(s string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = append(w.log, s)
 }
 
-func (w *world) enter(name string) func() {
+func (w *stage) enter(name string) func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.log = append(w.log, "run "+name)
@@ -163,13 +164,13 @@ func (w *world) enter(name string) func() {
 	}
 }
 
-func (w *world) count(name string) int {
+func (w *stage) count(name string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.runs[name]
 }
 
-func (w *world) order() []string {
+func (w *stage) order() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.log)
@@ -226,7 +227,7 @@ type nullHost struct{ engine.Host }
 
 func (nullHost) Facts() engine.Facts { return engine.Facts{} }
 
-type nullWorld struct{ engine.World }
+type nullWorld struct{ world.World }
 
 // memStore is a Store that can fail.
 type memStore struct {

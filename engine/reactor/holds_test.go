@@ -15,7 +15,7 @@ import (
 )
 
 // drifting is a fake that differs by each tick, and says from what.
-func drifting(w *world, from func() any) (*fake, chan<- struct{}) {
+func drifting(w *stage, from func() any) (*fake, chan<- struct{}) {
 	f, tick := ticker(w)
 	differs := true
 	watch := f.watch

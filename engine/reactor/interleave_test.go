@@ -15,7 +15,7 @@ import (
 )
 
 // say makes a sender that sends what *out holds, at first and at each event.
-func say(w *world, ev <-chan struct{}, out *string) *sender {
+func say(w *stage, ev <-chan struct{}, out *string) *sender {
 	s := &sender{fake{w: w, check: func(_ context.Context, f *fake, _ bool) (bool, error) {
 		return true, f.init.Send(sends{Out: *out})
 	}}}

@@ -13,7 +13,7 @@ import (
 )
 
 // ticker is a fake whose Watch tells an event each time that its channel says so.
-func ticker(w *world) (*fake, chan<- struct{}) {
+func ticker(w *stage) (*fake, chan<- struct{}) {
 	c := make(chan struct{})
 	return &fake{w: w, watch: func(ctx context.Context, f *fake) error {
 		f.init.Running()
@@ -30,7 +30,7 @@ func ticker(w *world) (*fake, chan<- struct{}) {
 
 // times notes when a check of a fake begins.
 type times struct {
-	w     *world
+	w     *stage
 	start time.Time
 	at    []time.Duration
 }

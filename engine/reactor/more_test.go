@@ -47,7 +47,7 @@ func allOK(_ context.Context, _ bool, members []engine.Res) []engine.Outcome {
 }
 
 // slowGate lets what is below it become ready at one moment.
-func slowGate(w *world) *fake {
+func slowGate(w *stage) *fake {
 	return &fake{w: w, check: func(context.Context, *fake, bool) (bool, error) {
 		time.Sleep(time.Second)
 		return true, nil
@@ -274,7 +274,7 @@ func (s *sharing) Shared() (string, func(context.Context, engine.Host) (engine.S
 
 // commons notes what is called; the functions may be nil.
 type commons struct {
-	w                 *world
+	w                 *stage
 	begin, end, close func()
 }
 

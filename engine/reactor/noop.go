@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // judgeNoop calls outcomes unknown that only a run of a vertex above could tell: those of a failed
@@ -55,7 +56,7 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 
 // unreadIn returns what a check could not read in a plan, empty for nothing.
 func unreadIn(err error) string {
-	if e, ok := errors.AsType[*engine.UnreadError](err); ok {
+	if e, ok := errors.AsType[*world.UnreadError](err); ok {
 		return e.What
 	}
 	return ""

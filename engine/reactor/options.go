@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/safepath"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Noop says what a graph may alter.
@@ -36,7 +37,7 @@ type Options struct {
 	Program, Version, Hostname string // given to resources
 
 	Host  engine.Host
-	World engine.World
+	World world.World
 	Lease time.Duration // given to resources
 	Store engine.Store
 

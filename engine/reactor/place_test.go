@@ -47,7 +47,7 @@ func (s *semaStore) place(ctx context.Context, topic, name string, count int) (f
 }
 
 // wrong is a resource that one change makes right.
-func wrong(w *world, sema ...string) *fake {
+func wrong(w *stage, sema ...string) *fake {
 	right := false
 	f := &fake{w: w, check: func(_ context.Context, _ *fake, apply bool) (bool, error) {
 		was := right

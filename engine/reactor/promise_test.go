@@ -16,7 +16,7 @@ import (
 // lateEdge is a source whose first run has altered something, or not, and goes on until the gate is open; meanwhile a graph
 // with an edge to dst takes effect.
 type lateEdge struct {
-	w     *world
+	w     *stage
 	first func(apply bool) (bool, error) // how that run ends; the later ones find all right
 
 	mu        sync.Mutex

@@ -10,17 +10,18 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // leases is a World with two leases, which are the test's.
 type leases struct {
-	engine.World
+	world.World
 	holds atomic.Bool
 	other atomic.Bool // whether a second one holds
 }
 
-func (l *leases) Held(id string) engine.Lease {
+func (l *leases) Held(id string) world.Lease {
 	switch {
 	case id == "7":
 		return ownLease{&l.holds}
@@ -48,7 +49,7 @@ func TestFindingR1NoStartWithoutProof(t *testing.T) {
 		rg := newRig(t, reactor.Options{World: l, MaxChanges: reactor.Budget{Most: 1000, Within: time.Minute}})
 		defer rg.close()
 		f, tick := ticker(w)
-		f.MetaParams().Proofs = []engine.Proof{{Lease: "7", Of: "the choice of this host by the schedule all/lead"}}
+		f.MetaParams().Proofs = []world.Proof{{Lease: "7", Of: "the choice of this host by the schedule all/lead"}}
 		var starts, outside atomic.Int64
 		var lose atomic.Bool
 		f.check = func(_ context.Context, _ *fake, apply bool) (bool, error) {
@@ -100,8 +101,8 @@ type provedSends struct {
 	lease string
 }
 
-func (s provedSends) SentProof(key string) (engine.Proof, bool) {
-	return engine.Proof{Lease: s.lease, Of: "the choice of this host"}, s.lease != "" && key == "out"
+func (s provedSends) SentProof(key string) (world.Proof, bool) {
+	return world.Proof{Lease: s.lease, Of: "the choice of this host"}, s.lease != "" && key == "out"
 }
 
 // provedSender sends whatever it is told.

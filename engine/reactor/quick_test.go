@@ -14,7 +14,7 @@ import (
 // quickRig has runs of one kind, which take no time until they are told to take a second.
 type quickRig struct {
 	*rig
-	w    *world
+	w    *stage
 	list []*fake
 	long atomic.Bool
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // changer is a source that changes something at each event.
-func changer(w *world, ev <-chan struct{}) *fake {
+func changer(w *stage, ev <-chan struct{}) *fake {
 	todo := false
 	return &fake{w: w, watch: func(ctx context.Context, f *fake) error {
 		f.init.Running()

@@ -85,7 +85,7 @@ func TestFindingC2CheckOfWhatIsWell(t *testing.T) {
 
 // altersFor returns a resource that is well at first, and after an event is altered for
 // an hour, or until its context ends.
-func altersFor(w *world, down *atomic.Bool) *fake {
+func altersFor(w *stage, down *atomic.Bool) *fake {
 	return &fake{w: w, check: func(ctx context.Context, f *fake, apply bool) (bool, error) {
 		if !down.Load() {
 			return true, nil

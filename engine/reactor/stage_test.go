@@ -18,7 +18,7 @@ import (
 )
 
 // three declares a > b ! c with what each wants.
-func three(t *testing.T, w *world, a, b, c string) *decl {
+func three(t *testing.T, w *stage, a, b, c string) *decl {
 	d := newDecl(t)
 	for i, want := range []string{a, b, c} {
 		d.add(string(rune('a'+i)), &fake{w: w, Want: want})
@@ -134,7 +134,7 @@ func TestStageWaits(t *testing.T) {
 }
 
 // part makes the part of a graph: names that begin with * are of running vertices, and stand for them.
-func part(t *testing.T, w *world, wants map[string]string, edges ...string) *engine.Graph {
+func part(t *testing.T, w *stage, wants map[string]string, edges ...string) *engine.Graph {
 	d := newDecl(t)
 	for _, name := range slices.Sorted(maps.Keys(wants)) {
 		if wants[name] != "*" {
@@ -345,7 +345,7 @@ type wanted struct {
 	wants map[string]string
 	edges map[[2]string]planned // by from and to
 	t     *testing.T
-	w     *world
+	w     *stage
 
 	whole *engine.Graph // the last one that was handed over whole, nil for none
 	was   *wanted       // what it declares

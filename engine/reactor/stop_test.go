@@ -49,14 +49,14 @@ func (rg *rig) abandon() []string {
 // TestLaw15AbandonWhileSomethingElseHangs: not only Watch and CheckApply may
 // ignore the end.
 func TestLaw15AbandonWhileSomethingElseHangs(t *testing.T) {
-	for name, hang := range map[string]func(w *world, wait func()) engine.Res{
-		"Cleanup": func(w *world, wait func()) engine.Res {
+	for name, hang := range map[string]func(w *stage, wait func()) engine.Res{
+		"Cleanup": func(w *stage, wait func()) engine.Res {
 			return &fake{w: w, cleanup: func() error { wait(); return nil }}
 		},
-		"End": func(w *world, wait func()) engine.Res {
+		"End": func(w *stage, wait func()) engine.Res {
 			return &sharing{fake: fake{w: w}, key: "k", value: &commons{w: w, end: wait}}
 		},
-		"Close": func(w *world, wait func()) engine.Res {
+		"Close": func(w *stage, wait func()) engine.Res {
 			return &sharing{fake: fake{w: w}, key: "k", value: &commons{w: w, close: wait}}
 		},
 	} {

@@ -186,11 +186,11 @@ func TestSwapOverlappingInitsBeforeItStops(t *testing.T) {
 
 func TestSwapFailureLeavesTheOldGraph(t *testing.T) {
 	bad := func() error { return errors.New("no init") }
-	for name, mk := range map[string]func(w *world) engine.Res{
-		"new vertex":          func(w *world) engine.Res { return &fake{w: w, initErr: bad} },
-		"panic":               func(w *world) engine.Res { return &fake{w: w, initErr: func() error { panic("boom") }} },
-		"changed, exclusive":  func(w *world) engine.Res { return &fake{w: w, Want: "2", initErr: bad} },
-		"changed, overlapped": func(w *world) engine.Res { return &lapping{fake: fake{w: w, Want: "2", initErr: bad}} },
+	for name, mk := range map[string]func(w *stage) engine.Res{
+		"new vertex":          func(w *stage) engine.Res { return &fake{w: w, initErr: bad} },
+		"panic":               func(w *stage) engine.Res { return &fake{w: w, initErr: func() error { panic("boom") }} },
+		"changed, exclusive":  func(w *stage) engine.Res { return &fake{w: w, Want: "2", initErr: bad} },
+		"changed, overlapped": func(w *stage) engine.Res { return &lapping{fake: fake{w: w, Want: "2", initErr: bad}} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -374,7 +374,7 @@ func emitter(get func() sends) func(context.Context, *fake, bool) (bool, error) 
 	return func(_ context.Context, f *fake, _ bool) (bool, error) { return true, f.init.Send(get()) }
 }
 
-func newSender(w *world, get func() sends) *sender { return &sender{fake{w: w, check: emitter(get)}} }
+func newSender(w *stage, get func() sends) *sender { return &sender{fake{w: w, check: emitter(get)}} }
 
 func TestSendRecv(t *testing.T) {
 	bubble(t, func(t *testing.T) {

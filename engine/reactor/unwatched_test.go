@@ -20,12 +20,12 @@ type still struct {
 
 func (*still) WatchesNothing() bool { return true }
 
-func newStill(w *world) *still {
+func newStill(w *stage) *still {
 	return &still{fake{w: w, watch: func(context.Context, *fake) error { panic("Watch was called of what has nothing to watch") }}}
 }
 
 // wantState checks how a vertex stands, and how often it ran.
-func wantState(t *testing.T, rg *rig, w *world, name string, s engine.State, runs int) {
+func wantState(t *testing.T, rg *rig, w *stage, name string, s engine.State, runs int) {
 	t.Helper()
 	synctest.Wait()
 	if got := rg.state(name); got.State != s || w.count(name) != runs {

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/seal"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -20,7 +20,7 @@ func TestBadRecordsHideNoReader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ops := []engine.Op{{Key: seal.Prefix + "torn", Value: []byte(`{"host":`)}, {Key: seal.Prefix + "other", Value: fmt.Appendf(nil, `{"host":"good","recipient":%q,"topics":["all"]}`, newIdentity(t).Recipient())}}
+	ops := []world.Op{{Key: seal.Prefix + "torn", Value: []byte(`{"host":`)}, {Key: seal.Prefix + "other", Value: fmt.Appendf(nil, `{"host":"good","recipient":%q,"topics":["all"]}`, newIdentity(t).Recipient())}}
 	if _, _, err := w.Txn(t.Context(), nil, ops); err != nil {
 		t.Fatal(err)
 	}

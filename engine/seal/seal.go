@@ -17,7 +17,7 @@ import (
 
 	"filippo.io/age"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -229,19 +229,19 @@ const Prefix = "recipients/"
 func Key(host string) string { return Prefix + url.PathEscape(host) }
 
 // Publish writes the record of a host.
-func Publish(ctx context.Context, w engine.World, r Recipient) error {
+func Publish(ctx context.Context, w world.World, r Recipient) error {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	_, _, err = w.Txn(ctx, nil, []engine.Op{{Key: Key(r.Host), Value: text}})
+	_, _, err = w.Txn(ctx, nil, []world.Op{{Key: Key(r.Host), Value: text}})
 	return err
 }
 
 // Hosts returns the records of all hosts, sorted by their names. A record that cannot be read, and one whose recipient is none of age, is
 // left out: it must keep no secret from the other hosts, and its host publishes another one at its next start.
-func Hosts(ctx context.Context, w engine.World) (list []Recipient, err error) {
-	for o := (engine.ListOptions{Limit: 500}); ; {
+func Hosts(ctx context.Context, w world.World) (list []Recipient, err error) {
+	for o := (world.ListOptions{Limit: 500}); ; {
 		p, err := w.List(ctx, Prefix, o)
 		if err != nil {
 			return nil, err

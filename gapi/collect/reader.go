@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -42,7 +43,7 @@ type Reader struct {
 // ReaderOptions say from where a Reader reads, and for whom.
 type ReaderOptions struct {
 	Host   string // this host, whose own exports are not read from the store
-	World  engine.World
+	World  world.World
 	Clock  clock.Clock
 	Topics []string    // the topics of this host; see hosts.Topics
 	Accept *lend.Rules // as in Options

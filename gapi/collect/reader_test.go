@@ -15,9 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/collect"
@@ -25,7 +25,7 @@ import (
 
 // failing is a World whose lists fail, by topic, until the errors are taken away.
 type failing struct {
-	engine.World
+	world.World
 	mu     sync.Mutex
 	errors map[string]error
 }
@@ -36,12 +36,12 @@ func (f *failing) set(errors map[string]error) {
 	f.errors = errors
 }
 
-func (f *failing) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (f *failing) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for topic, err := range f.errors {
 		if prefix == hosts.ExportPrefix(topic) {
-			return engine.Page{}, err
+			return world.Page{}, err
 		}
 	}
 	return f.World.List(ctx, prefix, o)
@@ -55,7 +55,7 @@ func TestReaderTellsOfLosses(t *testing.T) {
 		r := collect.NewReader(collect.ReaderOptions{
 			World: w, Clock: clock.System{}, Topics: []string{"all", "group:web"}, Log: slog.New(slog.NewTextHandler(&log, nil)),
 		})
-		away, refused := engine.ErrUnavailable, engine.ErrRefused
+		away, refused := world.ErrUnavailable, world.ErrRefused
 		w.set(map[string]error{"all": away, "group:web": away})
 		r.Want(t.Context(), t.Context(), []gapi.CollectDecl{{Kind: "file", Name: "*", From: "*"}})
 		defer r.Close()
@@ -96,7 +96,7 @@ func TestFindingH2Flood(t *testing.T) {
 		put := func(host string, n int) {
 			t.Helper()
 			value := fmt.Appendf(nil, `{"value":{"text":"%d"}}`, n)
-			if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "exports/all/" + host + "/thing/" + host, Value: value}}); err != nil {
+			if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "exports/all/" + host + "/thing/" + host, Value: value}}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -22,6 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/deployed"
@@ -118,7 +119,7 @@ func (r *rig) set(key string, value any) {
 			r.t.Fatal(err)
 		}
 	}
-	if _, _, err := r.world.Txn(r.t.Context(), nil, []engine.Op{{Key: key, Value: text}}); err != nil {
+	if _, _, err := r.world.Txn(r.t.Context(), nil, []world.Op{{Key: key, Value: text}}); err != nil {
 		r.t.Fatal(err)
 	}
 }
@@ -355,7 +356,7 @@ func TestForged(t *testing.T) {
 			record := sign(r, r.key, func(*deploy.Manifest) {})
 			r.set(number, record)
 			m, _ := record.Read()
-			page, err := r.world.List(r.t.Context(), "contents/", engine.ListOptions{})
+			page, err := r.world.List(r.t.Context(), "contents/", world.ListOptions{})
 			if err != nil {
 				r.t.Fatal(err)
 			}
@@ -578,15 +579,15 @@ func TestRefusedUntilAFactChanges(t *testing.T) {
 
 // refusing is a World that lets a host read the rollouts, and no deploy.
 type refusing struct {
-	engine.World
+	world.World
 	lets atomic.Bool
 	gets atomic.Int64
 }
 
-func (w *refusing) Get(ctx context.Context, key string) (engine.KV, error) {
+func (w *refusing) Get(ctx context.Context, key string) (world.KV, error) {
 	if strings.HasPrefix(key, "deploys/") && !w.lets.Load() {
 		w.gets.Add(1)
-		return engine.KV{}, fmt.Errorf("%w: permission denied", engine.ErrRefused)
+		return world.KV{}, fmt.Errorf("%w: permission denied", world.ErrRefused)
 	}
 	return w.World.Get(ctx, key)
 }
@@ -685,7 +686,7 @@ func TestStopped(t *testing.T) {
 	r.put("fails")
 	h.wants("fails", 2, deploy.StateFailed, "")
 	h.end()
-	if _, _, err := r.world.Txn(t.Context(), nil, []engine.Op{{Key: deploy.ReportKey("h"), Delete: true}}); err != nil {
+	if _, _, err := r.world.Txn(t.Context(), nil, []world.Op{{Key: deploy.ReportKey("h"), Delete: true}}); err != nil {
 		t.Fatal(err)
 	}
 	r.set(deploy.RolloutKey("all"), deploy.Rollout{Number: 3, Base: 1, State: deploy.Running, Hosts: []string{"another"}})

@@ -8,15 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // copyTo copies all keys of deploys to another store, as a user of both stores does.
 func (r *rig) copyTo(to *rig, prefixes ...string) {
 	r.t.Helper()
 	for _, prefix := range prefixes {
-		page, err := r.world.List(r.t.Context(), prefix, engine.ListOptions{})
+		page, err := r.world.List(r.t.Context(), prefix, world.ListOptions{})
 		if err != nil {
 			r.t.Fatal(err)
 		}

@@ -17,12 +17,13 @@ import (
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // Options are what a Frontend needs. All fields but Dir and Pin are required. They are not altered while the sequence goes on.
 type Options struct {
-	World engine.World
+	World world.World
 	Host  string // the name of this host in the store
 	Topic string
 	// Trusted returns the keys whose deploys this host takes at this moment. It is called from several goroutines. A deploy in effect
@@ -292,7 +293,7 @@ func (r *reader) warn(err error) {
 	}
 	r.trial = trial
 	about := []any{slog.String("topic", r.o.Topic), slog.Int64("number", r.due), slog.Any("error", err)}
-	if errors.Is(err, engine.ErrRefused) {
+	if errors.Is(err, world.ErrRefused) {
 		r.env.Log().Warn("the store does not let this host read a deploy, which is tried again: an operator gives the right by mgmt hosts allow", append(about, slog.String("host", r.o.Host))...)
 		return
 	}

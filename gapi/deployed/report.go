@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Stand is how the graph of the engine stands.
@@ -25,7 +25,7 @@ type Stand struct {
 // Reporter writes the standings of this host's deploys to the store. It writes changes and no more. Its key has no lease: the
 // operator of a later deploy needs to know which hosts are off, too.
 type Reporter struct {
-	World  engine.World
+	World  world.World
 	Host   string
 	Fronts []*Frontend
 	Sealed func() string // returns the recipient that secrets for this host are encrypted to, empty while that is not known; nil for none
@@ -76,7 +76,7 @@ func (r *Reporter) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := r.write(ctx)
 		switch {
-		case ctx.Err() != nil, errors.Is(err, engine.ErrClosed):
+		case ctx.Err() != nil, errors.Is(err, world.ErrClosed):
 			return
 		case err != nil:
 			if !warned {
@@ -128,7 +128,7 @@ func (r *Reporter) write(ctx context.Context) error {
 	if err != nil || bytes.Equal(text, r.last) {
 		return err
 	}
-	if _, _, err := r.World.Txn(ctx, nil, []engine.Op{{Key: deploy.ReportKey(r.Host), Value: text}}); err != nil {
+	if _, _, err := r.World.Txn(ctx, nil, []world.Op{{Key: deploy.ReportKey(r.Host), Value: text}}); err != nil {
 		return err
 	}
 	r.last = text

@@ -15,10 +15,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // functions returns the functions that expressions have in addition to the ones of CEL.
@@ -201,7 +201,7 @@ func (g *Graph) scheduled(args []any) (any, error) {
 		list[i] = host
 	}
 	if c.lease != "" && !g.late.over {
-		g.proved = g.proved.with(engine.Proof{Lease: c.lease, Of: "the choice of this host by the schedule " + key.topic + "/" + key.name})
+		g.proved = g.proved.with(world.Proof{Lease: c.lease, Of: "the choice of this host by the schedule " + key.topic + "/" + key.name})
 	}
 	b, err := json.Marshal(list)
 	g.late.noteRead("scheduled "+key.String(), b)

@@ -3,9 +3,9 @@ package expand
 import (
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // # What only a lease proves
@@ -22,10 +22,10 @@ const Proved = "\x00proved"
 
 // proofs are those that something depends on, each once. One without a lease is of an answer that the store has not given: what depends
 // on that is unknown in a plan.
-type proofs []engine.Proof
+type proofs []world.Proof
 
 // with returns all proofs of both. It alters neither.
-func (p proofs) with(more ...engine.Proof) proofs {
+func (p proofs) with(more ...world.Proof) proofs {
 	for _, m := range more {
 		if !slices.Contains(p, m) {
 			p = append(slices.Clip(p), m)
@@ -47,7 +47,7 @@ func (g *Graph) apart(do func()) (read proofs) {
 // graph is made again when the store answers.
 func (g *Graph) noteUnread(unread bool, what string) {
 	if unread && g.opts.Blind {
-		g.proved = g.proved.with(engine.Proof{Of: what})
+		g.proved = g.proved.with(world.Proof{Of: what})
 	}
 }
 
@@ -77,8 +77,8 @@ func (g *Graph) instancesOf(name string) []*Instance {
 }
 
 // Proofs are those on which all of the graph depends, also the documents that have nothing to compute. Expand has put them into the others.
-func (g *Graph) Proofs() []engine.Proof {
-	return slices.DeleteFunc(slices.Clone(g.proofs), func(p engine.Proof) bool { return p.Lease == "" })
+func (g *Graph) Proofs() []world.Proof {
+	return slices.DeleteFunc(slices.Clone(g.proofs), func(p world.Proof) bool { return p.Lease == "" })
 }
 
 // Unread says on what all of the graph depends that could not be read; empty for nothing.

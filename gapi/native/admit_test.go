@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/native"
 	"github.com/reactivegraph/mgmt/traits"
@@ -180,7 +181,7 @@ func TestAdmitStoreLost(t *testing.T) {
 	r.w.lost.Store(new("/x"))
 	before := r.w.gets.Load()
 	_, err := r.nb.Create(t.Context(), r.object(`{"id":"b","depend":["thing[x1]","thing[x2]","thing[x3]"],"meta":{"noop":true}}`), model.Write{})
-	if !errors.Is(err, engine.ErrUnavailable) || model.CodeOf(err) != "" {
+	if !errors.Is(err, world.ErrUnavailable) || model.CodeOf(err) != "" {
 		t.Errorf("the error is %v", err)
 	}
 	if n := r.w.gets.Load() - before; n > 3 { // the new object, and the first target

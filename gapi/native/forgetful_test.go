@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/native"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -19,23 +19,23 @@ import (
 
 // forgetful is a World that has forgotten each revision as soon as somebody watches from it, or reads on in a list of it.
 type forgetful struct {
-	engine.World
+	world.World
 	lists   bool // lists are forgotten, too
 	watches atomic.Int64
 	began   atomic.Int64 // the first pages of records
 }
 
-func (w *forgetful) Watch(context.Context, string, int64) iter.Seq2[engine.Batch, error] {
+func (w *forgetful) Watch(context.Context, string, int64) iter.Seq2[world.Batch, error] {
 	w.watches.Add(1)
-	return func(yield func(engine.Batch, error) bool) {
-		yield(engine.Batch{}, fmt.Errorf("a test: %w", engine.ErrCompacted))
+	return func(yield func(world.Batch, error) bool) {
+		yield(world.Batch{}, fmt.Errorf("a test: %w", world.ErrCompacted))
 	}
 }
 
-func (w *forgetful) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (w *forgetful) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if strings.HasPrefix(prefix, "m/") {
 		if w.began.Add(1); w.lists {
-			return engine.Page{}, fmt.Errorf("a test: %w", engine.ErrCompacted)
+			return world.Page{}, fmt.Errorf("a test: %w", world.ErrCompacted)
 		}
 	}
 	return w.World.List(ctx, prefix, o)

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -376,11 +377,11 @@ func (p *pump) run(ctx context.Context) {
 			wait, warned = firstWait, false
 		})
 		switch {
-		case ctx.Err() != nil, errors.Is(err, engine.ErrClosed):
+		case ctx.Err() != nil, errors.Is(err, world.ErrClosed):
 			return
 		case errors.Is(err, errOthers):
 			continue
-		case errors.Is(err, engine.ErrCompacted) && listed: // the store is there; a list of all at each turn would keep it busy
+		case errors.Is(err, world.ErrCompacted) && listed: // the store is there; a list of all at each turn would keep it busy
 			p.sleep(ctx, firstWait)
 			continue
 		}
@@ -460,7 +461,7 @@ func (p *pump) read(ctx context.Context, reached func()) error {
 		}
 	}
 	// A World ends a Watch only with an error, or with its context.
-	return engine.ErrUnavailable // the sequence has ended without a reason; a context that has ended ends the loop
+	return world.ErrUnavailable // the sequence has ended without a reason; a context that has ended ends the loop
 }
 
 // put adds changes, and wakes the reader. It never waits for the reader: the latest change of each object is enough,

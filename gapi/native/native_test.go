@@ -18,6 +18,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/native"
@@ -54,23 +55,23 @@ type rig struct {
 
 // counting is a World that counts its questions and transactions, and can be away.
 type counting struct {
-	engine.World
+	world.World
 	gets, txns atomic.Int64
 	away       atomic.Bool
 	lost       atomic.Pointer[string] // a part of the keys that Get cannot reach
 }
 
-func (c *counting) Get(ctx context.Context, key string) (engine.KV, error) {
+func (c *counting) Get(ctx context.Context, key string) (world.KV, error) {
 	c.gets.Add(1)
 	if part := c.lost.Load(); part != nil && strings.Contains(key, *part) {
-		return engine.KV{}, errAway
+		return world.KV{}, errAway
 	}
 	return c.World.Get(ctx, key)
 }
 
-var errAway = fmt.Errorf("the store is away: %w", engine.ErrUnavailable)
+var errAway = fmt.Errorf("the store is away: %w", world.ErrUnavailable)
 
-func (c *counting) Txn(ctx context.Context, when []engine.Compare, ops []engine.Op) (int64, bool, error) {
+func (c *counting) Txn(ctx context.Context, when []world.Compare, ops []world.Op) (int64, bool, error) {
 	if c.away.Load() {
 		return 0, false, errAway
 	}
@@ -78,9 +79,9 @@ func (c *counting) Txn(ctx context.Context, when []engine.Compare, ops []engine.
 	return c.World.Txn(ctx, when, ops)
 }
 
-func (c *counting) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (c *counting) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if c.away.Load() {
-		return engine.Page{}, errAway
+		return world.Page{}, errAway
 	}
 	return c.World.List(ctx, prefix, o)
 }
@@ -264,7 +265,7 @@ func TestReloadWithoutWatch(t *testing.T) {
 	}
 	r.w.away.Store(true)
 	reload <- struct{}{}
-	if _, err, _ := next(); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err, _ := next(); !errors.Is(err, world.ErrUnavailable) {
 		t.Error(err)
 	}
 	r.w.away.Store(false)

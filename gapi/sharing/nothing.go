@@ -6,12 +6,13 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/collect"
 )
 
 // errNone is the answer of a store that is not there.
-var errNone = fmt.Errorf("%w: this program has no store; its author has to set the option World", engine.ErrRefused)
+var errNone = fmt.Errorf("%w: this program has no store; its author has to set the option World", world.ErrRefused)
 
 // nobody is the Publisher of an engine that shares nothing.
 type nobody struct{}

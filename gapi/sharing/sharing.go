@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/lazy"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -27,7 +28,7 @@ import (
 // World is a store that hosts share, with the code that shares it. With returns one.
 type World interface {
 	// Store returns the store; nil where each engine has its own in memory. It is the caller's, who closes it.
-	Store() engine.World
+	Store() world.World
 
 	open(Env) Sharing
 }
@@ -49,7 +50,7 @@ type Env struct {
 
 // Sharing is what one engine shares. Its Exports are to be closed.
 type Sharing struct {
-	Store     engine.World // for the resources; never nil
+	Store     world.World // for the resources; never nil
 	Publisher Publisher
 	Exports   Exports
 	// Place takes a place of a semaphore that hosts share; nil where there is no store. See hosts.Holder.
@@ -77,10 +78,10 @@ type Exports interface {
 }
 
 // With returns a World over a store; nil for a store in memory of each engine.
-func With(store engine.World) World { return world{store} }
+func With(store world.World) World { return reading{store} }
 
 // StoreOf returns the store of a World, nil for none.
-func StoreOf(w World) engine.World {
+func StoreOf(w World) world.World {
 	if w == nil {
 		return nil
 	}
@@ -90,17 +91,17 @@ func StoreOf(w World) engine.World {
 // Open joins an engine to a World; nil is one with which nothing is shared.
 func Open(w World, env Env) Sharing {
 	if w == nil {
-		none := lazy.New(func() (engine.World, error) { return nil, errNone })
+		none := lazy.New(func() (world.World, error) { return nil, errNone })
 		return Sharing{Store: none, Publisher: nobody{}, Exports: &nothing{}}
 	}
 	return w.open(env)
 }
 
-type world struct{ store engine.World }
+type reading struct{ store world.World }
 
-func (w world) Store() engine.World { return w.store }
+func (w reading) Store() world.World { return w.store }
 
-func (w world) open(env Env) Sharing {
+func (w reading) open(env Env) Sharing {
 	store := w.store
 	if store == nil {
 		store = memory.New()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -81,26 +82,26 @@ func TestFindingR1Proofs(t *testing.T) {
 
 // doubtful is a World whose leases have run out by the time since boot, though nothing has told it yet. Its Watch is silent from then on.
 type doubtful struct {
-	engine.World
+	world.World
 	out atomic.Bool
 }
 
 type doubtfulLease struct {
-	engine.Lease
+	world.Lease
 	out *atomic.Bool
 }
 
 func (l doubtfulLease) Holds() bool { return !l.out.Load() && l.Lease.Holds() }
 
-func (d *doubtful) Held(id string) engine.Lease {
+func (d *doubtful) Held(id string) world.Lease {
 	if l := d.World.Held(id); l != nil {
 		return doubtfulLease{l, &d.out}
 	}
 	return nil
 }
 
-func (d *doubtful) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+func (d *doubtful) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		for b, err := range d.World.Watch(ctx, prefix, from) {
 			if d.out.Load() {
 				<-ctx.Done()
@@ -126,12 +127,12 @@ func TestFindingR1LostLease(t *testing.T) {
 		f := followEnv(t, path, gapi.Env{Host: host, World: own, Hostname: "w1", Proves: true})
 		defer func() { f.stop(); <-f.done }()
 		f.expect("")
-		stand := func(w engine.World, host string) engine.Lease {
+		stand := func(w world.World, host string) world.Lease {
 			l, err := w.Lease(t.Context(), time.Minute)
 			if err != nil {
 				t.Fatal(err)
 			}
-			txn(t, w, engine.Op{Key: hosts.ScheduleKey("all", "b", host), Value: []byte(`{"strategy":"sticky","count":2}`), Lease: l})
+			txn(t, w, world.Op{Key: hosts.ScheduleKey("all", "b", host), Value: []byte(`{"strategy":"sticky","count":2}`), Lease: l})
 			return l
 		}
 		stand(other, "w1")

@@ -3,8 +3,8 @@ package yaml
 import (
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/expand"
 )
@@ -98,7 +98,7 @@ func (p *part) reserved(d *gapi.Declaration, pair schema.Pair) bool {
 		p.found.Add(schema.Decode(pair.Value, &hidden)...)
 		d.Hidden = hidden
 	case expand.Proved:
-		var read []engine.Proof
+		var read []world.Proof
 		p.found.Add(schema.Decode(pair.Value, &read)...)
 		d.Proofs = append(d.Proofs, read...)
 	case "recv":

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -234,7 +235,7 @@ func (s *store) prove(t *hosts.Table, name string) choice {
 const lookAgain = time.Second
 
 // awaitEnd has the choices made again at the end of a lease. The caller holds the lock.
-func (s *store) awaitEnd(id string, lease engine.Lease) {
+func (s *store) awaitEnd(id string, lease world.Lease) {
 	if s.awaited[id] {
 		return
 	}
@@ -251,7 +252,7 @@ func (s *store) awaitEnd(id string, lease engine.Lease) {
 }
 
 // untilEnd waits until a lease has ended, which it reports by false, or until it has to be looked at again.
-func (s *store) untilEnd(lease engine.Lease) bool {
+func (s *store) untilEnd(lease world.Lease) bool {
 	var late <-chan struct{}
 	if !lease.Holds() {
 		wake, stop := clock.After(s.clock, lookAgain)

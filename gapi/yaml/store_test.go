@@ -8,27 +8,28 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // txn writes one key of a store, or deletes it.
-func txn(t *testing.T, w engine.World, op engine.Op) {
+func txn(t *testing.T, w world.World, op world.Op) {
 	t.Helper()
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{op}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{op}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // member is the record of a host.
-func member(t *testing.T, name string, ok int, facts map[string]any) engine.Op {
+func member(t *testing.T, name string, ok int, facts map[string]any) world.Op {
 	t.Helper()
 	b, err := json.Marshal(hosts.Member{Name: name, Facts: facts, State: hosts.MemberState{OK: ok}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return engine.Op{Key: hosts.MemberKey(name), Value: b}
+	return world.Op{Key: hosts.MemberKey(name), Value: b}
 }
 
 // TestStoreWakes: the facts of other hosts and the choice of a schedule make a new graph when they change, and nothing else of the store does.
@@ -47,13 +48,13 @@ func TestStoreWakes(t *testing.T) {
 		f.expect("w1=1 w2=2 ")
 		txn(t, w, member(t, "w2", 7, map[string]any{"cpus": 2})) // its state, which is no fact
 		f.expect()
-		txn(t, w, engine.Op{Key: hosts.ScheduleKey("all", "b", "w2"), Value: []byte(`{"strategy":"alpha","count":1}`)})
+		txn(t, w, world.Op{Key: hosts.ScheduleKey("all", "b", "w2"), Value: []byte(`{"strategy":"alpha","count":1}`)})
 		f.expect("w1=1 w2=2 w2")
-		txn(t, w, engine.Op{Key: hosts.ScheduleKey("all", "other", "w2"), Value: []byte(`{"strategy":"alpha","count":1}`)})
+		txn(t, w, world.Op{Key: hosts.ScheduleKey("all", "other", "w2"), Value: []byte(`{"strategy":"alpha","count":1}`)})
 		f.expect()
-		txn(t, w, engine.Op{Key: hosts.ScheduleKey("all", "b", "w1"), Value: []byte(`{"strategy":"alpha","count":1}`)})
+		txn(t, w, world.Op{Key: hosts.ScheduleKey("all", "b", "w1"), Value: []byte(`{"strategy":"alpha","count":1}`)})
 		f.expect("w1=1 w2=2 w1")
-		txn(t, w, engine.Op{Key: hosts.MemberKey("w2"), Delete: true})
+		txn(t, w, world.Op{Key: hosts.MemberKey("w2"), Delete: true})
 		f.expect("w1=1 w1")
 		host.change(func(facts *engine.Facts) { facts.CPUs = 8 })
 		f.expect("w1=8 w1")

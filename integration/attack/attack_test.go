@@ -23,7 +23,7 @@ import (
 )
 
 // world is a folder with all places, a daemon and the attacker.
-type world struct {
+type site struct {
 	t       *testing.T
 	dir     string
 	program string
@@ -33,13 +33,13 @@ type world struct {
 }
 
 // newWorld makes the places of all rows.
-func newWorld(t *testing.T, race bool) *world {
+func newWorld(t *testing.T, race bool) *site {
 	t.Helper()
 	return newWorldOf(t, func(dir string) []place { return places(dir, race) })
 }
 
 // newWorldOf makes some places below a folder.
-func newWorldOf(t *testing.T, in func(dir string) []place) *world {
+func newWorldOf(t *testing.T, in func(dir string) []place) *site {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root has another user to fear: run it as root")
@@ -49,7 +49,7 @@ func newWorldOf(t *testing.T, in func(dir string) []place) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	w := &world{t: t, dir: dir, self: filepath.Join(dir, "attacker"), before: map[string]map[string]string{}}
+	w := &site{t: t, dir: dir, self: filepath.Join(dir, "attacker"), before: map[string]map[string]string{}}
 	w.must(os.Chmod(dir, 0o755))
 	w.program = build(t, dir)
 	exe, err := os.Executable()
@@ -65,7 +65,7 @@ func newWorldOf(t *testing.T, in func(dir string) []place) *world {
 	return w
 }
 
-func (w *world) must(err error) {
+func (w *site) must(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -73,7 +73,7 @@ func (w *world) must(err error) {
 }
 
 // role starts this program as something else.
-func (w *world) role(ctx context.Context, name string, args ...string) *exec.Cmd {
+func (w *site) role(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, w.self, args...)
 	cmd.Dir = "/"
 	cmd.Env = []string{roleEnv + "=" + name, "MGMT_ATTACK_BASE=" + w.dir, "PATH=" + os.Getenv("PATH")}
@@ -89,13 +89,13 @@ func (w *world) role(ctx context.Context, name string, args ...string) *exec.Cmd
 }
 
 // daemon starts mgmt in a mount namespace of its own, in which the attacker has a name.
-func (w *world) daemon(ctx context.Context, meta string, args ...string) *daemon {
+func (w *site) daemon(ctx context.Context, meta string, args ...string) *daemon {
 	w.t.Helper()
 	return w.daemonAs(ctx, "daemon", meta, args...)
 }
 
 // daemonAs starts it by a role.
-func (w *world) daemonAs(ctx context.Context, role, meta string, args ...string) *daemon {
+func (w *site) daemonAs(ctx context.Context, role, meta string, args ...string) *daemon {
 	w.t.Helper()
 	var users strings.Builder
 	text, err := os.ReadFile("/etc/passwd")
@@ -120,7 +120,7 @@ func (w *world) daemonAs(ctx context.Context, role, meta string, args ...string)
 
 // daemon is mgmt that runs.
 type daemon struct {
-	*world
+	*site
 	cmd *exec.Cmd
 	at  string // its log
 }
@@ -186,7 +186,7 @@ func snapshot(root string) map[string]string {
 }
 
 // judge says of each place what the attacker has reached.
-func (w *world) judge(mounts, log string) map[string][]string {
+func (w *site) judge(mounts, log string) map[string][]string {
 	lost := map[string][]string{}
 	for _, p := range w.places {
 		now, was := snapshot(p.victims()), w.before[p.id]
@@ -223,7 +223,7 @@ func firstDifference(was, now map[string]string) string {
 }
 
 // tell reports what was lost, each place once.
-func (w *world) tell(lost map[string][]string) {
+func (w *site) tell(lost map[string][]string) {
 	w.t.Helper()
 	for _, p := range w.places {
 		for _, what := range lost[p.id] {
@@ -278,7 +278,7 @@ func (p place) made() map[string]string {
 func (p place) acts() bool { return !p.unseen }
 
 // probe has the attacker look for what she has gained.
-func (w *world) probe(lost map[string][]string) {
+func (w *site) probe(lost map[string][]string) {
 	w.t.Helper()
 	out, err := w.role(w.t.Context(), "probe").Output()
 	w.must(err)

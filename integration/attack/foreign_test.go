@@ -23,6 +23,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/collect"
@@ -607,7 +608,7 @@ func TestFindingH2Run(t *testing.T) {
 				t.Fatal(err)
 			}
 			key := hosts.ExportPrefix("all") + fmt.Sprintf("web%d/%s/%s", count, kind, escaped(a.name))
-			if _, _, err := store.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: text}}); err != nil {
+			if _, _, err := store.Txn(t.Context(), nil, []world.Op{{Key: key, Value: text}}); err != nil {
 				t.Fatal(err)
 			}
 		}

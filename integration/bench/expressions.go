@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -173,7 +174,7 @@ func sentValue(b *bench) result {
 // relay is a graph whose resource value[v] gets each value that is written to a store.
 type relay struct {
 	r     *running
-	world engine.World
+	world world.World
 	ran   chan struct{} // value[v] has run
 	next  int
 }
@@ -202,7 +203,7 @@ func newRelay(b *bench, name, receiver string) *relay {
 // The store belongs to the relay alone, so an error ends the row.
 func (l *relay) write() {
 	l.next++
-	_, _, err := l.world.Txn(context.Background(), nil, []engine.Op{{Key: hosts.KVKey(hosts.All, "k"), Value: []byte(strconv.Itoa(l.next))}})
+	_, _, err := l.world.Txn(context.Background(), nil, []world.Op{{Key: hosts.KVKey(hosts.All, "k"), Value: []byte(strconv.Itoa(l.next))}})
 	must(err)
 }
 

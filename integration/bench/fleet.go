@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/native"
 )
@@ -74,20 +75,20 @@ func (c counts) since(b counts) string {
 // counted is the World of one host, whose traffic is counted.
 // The size of a message is that of its keys and values.
 type counted struct {
-	engine.World
+	world.World
 	to *traffic
 }
 
-// Get implements engine.World.
-func (c *counted) Get(ctx context.Context, key string) (engine.KV, error) {
+// Get implements world.World.
+func (c *counted) Get(ctx context.Context, key string) (world.KV, error) {
 	kv, err := c.World.Get(ctx, key)
 	c.to.calls.Add(1)
 	c.to.bytesOut.Add(int64(len(kv.Key) + len(kv.Value)))
 	return kv, err
 }
 
-// List implements engine.World.
-func (c *counted) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+// List implements world.World.
+func (c *counted) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	p, err := c.World.List(ctx, prefix, o)
 	c.to.calls.Add(1)
 	for _, kv := range p.KVs {
@@ -96,8 +97,8 @@ func (c *counted) List(ctx context.Context, prefix string, o engine.ListOptions)
 	return p, err
 }
 
-// Txn implements engine.World.
-func (c *counted) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+// Txn implements world.World.
+func (c *counted) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (int64, bool, error) {
 	c.to.calls.Add(1)
 	c.to.transactions.Add(1)
 	c.to.puts.Add(int64(len(ops)))
@@ -107,9 +108,9 @@ func (c *counted) Txn(ctx context.Context, compares []engine.Compare, ops []engi
 	return c.World.Txn(ctx, compares, ops)
 }
 
-// Watch implements engine.World.
-func (c *counted) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+// Watch implements world.World.
+func (c *counted) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		for b, err := range c.World.Watch(ctx, prefix, from) {
 			if len(b.Updates) > 0 {
 				c.to.batches.Add(1)
@@ -128,7 +129,7 @@ func (c *counted) Watch(ctx context.Context, prefix string, from int64) iter.Seq
 // Its counters are written by the observers of all engines.
 type fleet struct {
 	store    *fleetStore
-	operator engine.World // whose traffic is not counted
+	operator world.World // whose traffic is not counted
 	traffic  traffic
 	runs     atomic.Int64 // CheckApply calls that ended
 	stop     func()
@@ -239,7 +240,7 @@ func await(what string, want int64, now func() int64) {
 // statuses counts the statuses in the store that are of a version of their object.
 // It reads through a page of the store at a time.
 func (f *fleet) statuses(version int64) (n int64) {
-	p, err := f.operator.List(context.Background(), "s/", engine.ListOptions{})
+	p, err := f.operator.List(context.Background(), "s/", world.ListOptions{})
 	must(err)
 	for _, kv := range p.KVs {
 		var st native.Status
@@ -252,8 +253,8 @@ func (f *fleet) statuses(version int64) (n int64) {
 
 // weigh returns the keys of a store, their bytes, and the memory of a fresh store that holds the same.
 // The hosts' own memory is not part of it.
-func weigh(of engine.World) (keys, size int, heap uint64) {
-	p, err := of.List(context.Background(), "", engine.ListOptions{})
+func weigh(of world.World) (keys, size int, heap uint64) {
+	p, err := of.List(context.Background(), "", world.ListOptions{})
 	must(err)
 	var before, after runtime.MemStats
 	runtime.GC()
@@ -261,7 +262,7 @@ func weigh(of engine.World) (keys, size int, heap uint64) {
 	w := memory.New()
 	for _, kv := range p.KVs {
 		size += len(kv.Key) + len(kv.Value)
-		_, _, err := w.Txn(context.Background(), nil, []engine.Op{{Key: strings.Clone(kv.Key), Value: slices.Clone(kv.Value)}})
+		_, _, err := w.Txn(context.Background(), nil, []world.Op{{Key: strings.Clone(kv.Key), Value: slices.Clone(kv.Value)}})
 		must(err)
 	}
 	runtime.GC()

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -19,7 +19,7 @@ import (
 // fleetStore is the store of a fleet.
 // Each host joins it with a connection of its own.
 type fleetStore struct {
-	join   func() engine.World
+	join   func() world.World
 	weight func() string // keys, bytes and memory on the side of the store
 	stop   func()        // after the last host
 }
@@ -28,7 +28,7 @@ type fleetStore struct {
 func inMemoryStore(*bench) *fleetStore {
 	w := memory.New()
 	return &fleetStore{
-		join: func() engine.World { return w.Join() },
+		join: func() world.World { return w.Join() },
 		weight: func() string {
 			keys, size, heap := weigh(w)
 			return fmt.Sprintf("%d keys of %s take %s", keys, kib(int64(size)), kib(int64(heap)))
@@ -50,7 +50,7 @@ func inEtcd(b *bench) *fleetStore {
 		"--listen-client-urls=http://"+client, "--advertise-client-urls=http://"+client,
 		"--listen-peer-urls=http://"+peer, "--initial-advertise-peer-urls=http://"+peer, "--initial-cluster=m=http://"+peer)
 	must(cmd.Start())
-	join := func() engine.World {
+	join := func() world.World {
 		// A thousand hosts begin at once on a few processors, so a call may take long.
 		w, err := etcd.Open(context.Background(), etcd.Options{Endpoints: []string{client}, Timeout: time.Minute})
 		must(err)
@@ -58,7 +58,7 @@ func inEtcd(b *bench) *fleetStore {
 	}
 	// The folder of a row is in memory by default, so the disk of this machine does not count.
 	operator := join()
-	_, err = operator.List(context.Background(), "", engine.ListOptions{Limit: 1}) // waits until the server answers
+	_, err = operator.List(context.Background(), "", world.ListOptions{Limit: 1}) // waits until the server answers
 	must(err)
 	return &fleetStore{
 		join: join,

@@ -11,10 +11,10 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/model/store"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
@@ -135,11 +135,11 @@ func ask(rounds, n int, question func(i int) func() int) (a asked) {
 }
 
 // fill puts objects into both files, many in a commit.
-func fill(ctx context.Context, w engine.World, bare *bbolt.DB, value []byte, n int) {
+func fill(ctx context.Context, w world.World, bare *bbolt.DB, value []byte, n int) {
 	for begin := 0; begin < n; begin += 100 {
-		var ops []engine.Op
+		var ops []world.Op
 		for i := range 100 {
-			ops = append(ops, engine.Op{Key: fmt.Sprintf("m/host:%04d/item/object-%06d", (begin+i)%1000, begin+i+1), Value: value})
+			ops = append(ops, world.Op{Key: fmt.Sprintf("m/host:%04d/item/object-%06d", (begin+i)%1000, begin+i+1), Value: value})
 		}
 		_, _, err := w.Txn(ctx, nil, ops)
 		must(err)
@@ -163,7 +163,7 @@ const inMemory = "not measured: the working folder is in memory"
 // onBolt is a World in a file, with a bare file of bbolt that has as many objects.
 // The files are in one folder, so that both meet the same disk.
 type onBolt struct {
-	w     engine.World
+	w     world.World
 	bare  *bbolt.DB
 	nb    *model.NB // as a daemon has it, without hooks of its own
 	m     *model.Model

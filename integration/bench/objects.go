@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/native"
@@ -37,7 +38,7 @@ func noopObject(nb *model.NB, i, comment int) *model.Object {
 
 // storeObjects writes n objects into a store.
 // It writes them in transactions of 50, without admission: nothing runs yet that could judge them.
-func storeObjects(w engine.World, n int) {
+func storeObjects(w world.World, n int) {
 	nb := model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{})
 	for i := 0; i < n; {
 		_, err := nb.Txn(context.Background(), func(tx *model.Tx) error {
@@ -54,7 +55,7 @@ func storeObjects(w engine.World, n int) {
 
 // runObjects runs the n objects of a store until they are in effect.
 // It returns a store with the checks of admission. The caller closes r, and then the store.
-func runObjects(w engine.World, n int) (nb *model.NB, r *running) {
+func runObjects(w world.World, n int) (nb *model.NB, r *running) {
 	admission := &native.Admission{Kinds: engine.DefaultRegistry, Graph: func(ctx context.Context, f func(native.Graph) error) error {
 		return r.e.Look(ctx, func(g mgmt.Running) error { return f(g) })
 	}}

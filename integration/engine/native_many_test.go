@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/world"
 	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/native"
@@ -55,7 +56,7 @@ func (m *manyObjects) awaitStatuses(tb testing.TB, n int) {
 	tb.Helper()
 	for end := time.Now().Add(await.Left()); ; time.Sleep(100 * time.Millisecond) {
 		all, err := m.nb.StatusesOf(tb.Context(), "h1")
-		if errors.Is(err, engine.ErrCompacted) {
+		if errors.Is(err, world.ErrCompacted) {
 			continue // other statuses have pushed the revision of the list out
 		}
 		if err != nil {
@@ -71,7 +72,7 @@ func (m *manyObjects) awaitStatuses(tb testing.TB, n int) {
 }
 
 // storeObjects fills a World with objects of the kind noop.
-func storeObjects(tb testing.TB, w engine.World, n int) *model.NB {
+func storeObjects(tb testing.TB, w world.World, n int) *model.NB {
 	tb.Helper()
 	nb := model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{})
 	for i := 0; i < n; {

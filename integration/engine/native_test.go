@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/world"
 	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/merge"
@@ -26,7 +27,7 @@ import (
 type objectHost struct {
 	t      *testing.T
 	dir    string
-	world  engine.World
+	world  world.World
 	nb     *model.NB
 	e      *mgmt.Engine
 	accept func(*gapi.Declaration) error // nil accepts all
@@ -34,13 +35,13 @@ type objectHost struct {
 }
 
 // startObjects runs the objects of a World, with other frontends, until the test ends.
-func startObjects(t *testing.T, w engine.World, host string, others ...gapi.Frontend) *objectHost {
+func startObjects(t *testing.T, w world.World, host string, others ...gapi.Frontend) *objectHost {
 	t.Helper()
 	return startObjectsBy(t, w, host, nil, others...)
 }
 
 // startObjectsBy does that with a rule for what the host takes over.
-func startObjectsBy(t *testing.T, w engine.World, host string, accept func(*gapi.Declaration) error, others ...gapi.Frontend) *objectHost {
+func startObjectsBy(t *testing.T, w world.World, host string, accept func(*gapi.Declaration) error, others ...gapi.Frontend) *objectHost {
 	t.Helper()
 	h := newObjectHost(t, w)
 	h.accept = accept
@@ -49,7 +50,7 @@ func startObjectsBy(t *testing.T, w engine.World, host string, accept func(*gapi
 }
 
 // newObjectHost returns a host that does not run yet.
-func newObjectHost(t *testing.T, w engine.World) *objectHost {
+func newObjectHost(t *testing.T, w world.World) *objectHost {
 	return &objectHost{t: t, dir: t.TempDir(), world: w, nb: model.Open(w, model.NewRegistry(engine.DefaultRegistry()), model.Options{})}
 }
 

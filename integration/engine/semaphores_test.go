@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -116,7 +117,7 @@ func TestSharedSemaphoreNotNeeded(t *testing.T) {
 		members, err := hosts.Members(t.Context(), f.store)
 		return err == nil && len(members) == 1 && members[0].State.Converged
 	})
-	p, err := f.store.List(t.Context(), "", engine.ListOptions{})
+	p, err := f.store.List(t.Context(), "", world.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

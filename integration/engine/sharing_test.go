@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	worldmemory "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -312,7 +313,7 @@ func TestNoWorld(t *testing.T) {
 		st, err := own.Status(t.Context(), "kv[k]")
 		return err == nil && st.State == engine.StateOK && own.log.has("mine")
 	})
-	if kvs, err := f.store.List(t.Context(), "", engine.ListOptions{}); err != nil || len(kvs.KVs) > 0 {
+	if kvs, err := f.store.List(t.Context(), "", world.ListOptions{}); err != nil || len(kvs.KVs) > 0 {
 		t.Errorf("the store of others has %v, %v", kvs.KVs, err)
 	}
 }
@@ -382,7 +383,7 @@ func TestFindingH3Worm(t *testing.T) {
 	})
 	var keys []string
 	b.until("its own export", func() bool {
-		page, err := f.store.List(t.Context(), "exports/", engine.ListOptions{})
+		page, err := f.store.List(t.Context(), "exports/", world.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -512,7 +513,7 @@ func TestExportsSameTwice(t *testing.T) {
 // TestNoopExportsNothing: a run that alters nothing does not alter what other hosts do.
 func TestNoopExportsNothing(t *testing.T) {
 	f := newFleet(t)
-	before, err := f.store.List(t.Context(), "", engine.ListOptions{})
+	before, err := f.store.List(t.Context(), "", world.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -520,15 +521,15 @@ func TestNoopExportsNothing(t *testing.T) {
 	a.apply(func(g *static.Graph) { g.Add("noop", "n", &basic.NoopRes{}).Meta(exported("*")) })
 	a.becomes("noop[n]")
 	a.stop()
-	p, err := f.store.List(t.Context(), "", engine.ListOptions{})
+	p, err := f.store.List(t.Context(), "", world.ListOptions{})
 	if err != nil || p.Revision != before.Revision {
 		t.Errorf("the store is at %d with %v, %v", p.Revision, p.KVs, err)
 	}
 }
 
-func put(t *testing.T, w engine.World, key, value string) {
+func put(t *testing.T, w world.World, key, value string) {
 	t.Helper()
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte(value)}}); err != nil {
 		t.Fatal(err)
 	}
 }

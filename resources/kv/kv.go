@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -109,7 +110,7 @@ func (x *Res) Watch(ctx context.Context) error {
 	}}
 	for c := range s.Follow(ctx, key) {
 		running()
-		if c.Whole || slices.ContainsFunc(c.Updates, func(u engine.Update) bool { return u.Key == key }) {
+		if c.Whole || slices.ContainsFunc(c.Updates, func(u world.Update) bool { return u.Key == key }) {
 			x.init.Event()
 		}
 	}
@@ -135,7 +136,7 @@ func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	default:
 		x.init.Change(engine.Change{Field: "value", From: *is, To: *x.Value})
 	}
-	if err := x.write(ctx, apply, engine.Op{Key: x.key(), Value: []byte(*x.Value)}); err != nil {
+	if err := x.write(ctx, apply, world.Op{Key: x.key(), Value: []byte(*x.Value)}); err != nil {
 		return false, err
 	}
 	return false, x.init.Send(&Sends{Value: *x.Value})
@@ -145,7 +146,7 @@ func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 func (x *Res) remove(ctx context.Context, there, apply bool) (bool, error) {
 	if there {
 		x.init.Change(engine.Change{Verb: engine.Deleted})
-		if err := x.write(ctx, apply, engine.Op{Key: x.key(), Delete: true}); err != nil {
+		if err := x.write(ctx, apply, world.Op{Key: x.key(), Delete: true}); err != nil {
 			return false, err
 		}
 	}
@@ -161,9 +162,9 @@ func (x *Res) read(ctx context.Context) (*string, error) {
 	switch {
 	case err == nil:
 		x.seen.value = new(string(kv.Value))
-	case errors.Is(err, engine.ErrNotFound):
+	case errors.Is(err, world.ErrNotFound):
 		x.seen.value = nil
-	case x.State != absent && x.Value == nil && x.seen.value != nil && errors.Is(err, engine.ErrUnavailable):
+	case x.State != absent && x.Value == nil && x.seen.value != nil && errors.Is(err, world.ErrUnavailable):
 	default:
 		return nil, err
 	}
@@ -171,11 +172,11 @@ func (x *Res) read(ctx context.Context) (*string, error) {
 }
 
 // write does one operation, where that is allowed.
-func (x *Res) write(ctx context.Context, apply bool, op engine.Op) error {
+func (x *Res) write(ctx context.Context, apply bool, op world.Op) error {
 	if !apply {
 		return nil
 	}
-	_, _, err := x.init.World.Txn(ctx, nil, []engine.Op{op})
+	_, _, err := x.init.World.Txn(ctx, nil, []world.Op{op})
 	return err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -28,18 +29,18 @@ func storeOf(dir string) *memory.World {
 }
 
 // put writes a value into a store, or deletes it.
-func put(t testing.TB, w engine.World, key string, value *string) {
+func put(t testing.TB, w world.World, key string, value *string) {
 	t.Helper()
-	op := engine.Op{Key: hosts.KVKey(hosts.All, key), Delete: value == nil}
+	op := world.Op{Key: hosts.KVKey(hosts.All, key), Delete: value == nil}
 	if value != nil {
 		op.Value = []byte(*value)
 	}
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{op}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{op}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func get(t testing.TB, w engine.World, key string) string {
+func get(t testing.TB, w world.World, key string) string {
 	t.Helper()
 	kv, err := w.Get(t.Context(), hosts.KVKey(hosts.All, key))
 	if err != nil {
@@ -50,7 +51,7 @@ func get(t testing.TB, w engine.World, key string) string {
 
 // snapshot shows a store as the suite wants it.
 func snapshot(t testing.TB, dir string) enginetest.Tree {
-	p, err := storeOf(dir).List(context.Background(), "", engine.ListOptions{})
+	p, err := storeOf(dir).List(context.Background(), "", world.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,34 +144,34 @@ func TestTopics(t *testing.T) {
 
 // lossy is a store that can be taken away.
 type lossy struct {
-	engine.World
+	world.World
 	lost atomic.Bool
 	cut  chan struct{} // closed when it is lost
 }
 
 func (l *lossy) err() error {
 	if l.lost.Load() {
-		return fmt.Errorf("%w: the cable is out", engine.ErrUnavailable)
+		return fmt.Errorf("%w: the cable is out", world.ErrUnavailable)
 	}
 	return nil
 }
 
-func (l *lossy) Get(ctx context.Context, key string) (engine.KV, error) {
+func (l *lossy) Get(ctx context.Context, key string) (world.KV, error) {
 	if err := l.err(); err != nil {
-		return engine.KV{}, err
+		return world.KV{}, err
 	}
 	return l.World.Get(ctx, key)
 }
 
-func (l *lossy) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (l *lossy) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if err := l.err(); err != nil {
-		return engine.Page{}, err
+		return world.Page{}, err
 	}
 	return l.World.List(ctx, prefix, o)
 }
 
-func (l *lossy) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+func (l *lossy) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		go func() {
@@ -186,7 +187,7 @@ func (l *lossy) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[
 			}
 		}
 		if l.lost.Load() {
-			yield(engine.Batch{}, l.err())
+			yield(world.Batch{}, l.err())
 		}
 	}
 }
@@ -213,7 +214,7 @@ func TestLost(t *testing.T) {
 	if got := kindtest.Verbs(t, fr, reads, true); got != "" || fr.Sent().(*Sends).Value != "one" {
 		t.Errorf("without the store: %q, sent %v", got, fr.Sent())
 	}
-	if _, err := writes.CheckApply(t.Context(), true); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := writes.CheckApply(t.Context(), true); !errors.Is(err, world.ErrUnavailable) {
 		t.Errorf("a write without the store: %v", err)
 	}
 	put(t, inner, "k", new("two"))

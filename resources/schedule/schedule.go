@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -54,13 +55,13 @@ type Sends struct {
 	Text  string   `yaml:"text" lang:"text" doc:"The same as a text, one host a line."`
 	Mine  bool     `yaml:"mine" lang:"mine" doc:"Whether this host is one of them. It is false while the store does not prove that."`
 
-	proof engine.Proof // of Mine
+	proof world.Proof // of Mine
 }
 
-var _ engine.ProvedSends = (*Sends)(nil)
+var _ world.Proved = (*Sends)(nil)
 
 // SentProof names the lease without which this host is not chosen. Who is chosen needs none: that stays as it was last.
-func (s *Sends) SentProof(key string) (engine.Proof, bool) { return s.proof, s.Mine && key == "mine" }
+func (s *Sends) SentProof(key string) (world.Proof, bool) { return s.proof, s.Mine && key == "mine" }
 
 // Default chooses one host, and stays with it.
 func (x *Res) Default() engine.Res { return &Res{Strategy: hosts.Sticky, Count: 1} }
@@ -132,7 +133,7 @@ func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	x.compare(c)
 	s := &Sends{Hosts: append([]string{}, c.Hosts...), Mine: c.Mine}
-	s.proof = engine.Proof{Lease: c.Lease, Of: "the choice of this host by the schedule " + x.topic() + "/" + x.schedule()}
+	s.proof = world.Proof{Lease: c.Lease, Of: "the choice of this host by the schedule " + x.topic() + "/" + x.schedule()}
 	for _, host := range s.Hosts {
 		s.Text += host + "\n"
 	}

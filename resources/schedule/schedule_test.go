@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -32,17 +33,17 @@ func storeOf(dir string) *memory.World {
 }
 
 // put writes a record of a host, or deletes it.
-func put(t testing.TB, w engine.World, host, record string) {
+func put(t testing.TB, w world.World, host, record string) {
 	t.Helper()
-	op := engine.Op{Key: hosts.ScheduleKey(hosts.All, "s", host), Value: []byte(record), Delete: record == ""}
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{op}); err != nil {
+	op := world.Op{Key: hosts.ScheduleKey(hosts.All, "s", host), Value: []byte(record), Delete: record == ""}
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{op}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // snapshot shows a store as the suite wants it.
 func snapshot(t testing.TB, dir string) enginetest.Tree {
-	p, err := storeOf(dir).List(context.Background(), "", engine.ListOptions{})
+	p, err := storeOf(dir).List(context.Background(), "", world.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,27 +105,27 @@ type host struct {
 
 // lossy is a store that can be taken away, with its lease.
 type lossy struct {
-	engine.World
+	world.World
 	lost  atomic.Bool
 	mu    sync.Mutex
-	lease engine.Lease
+	lease world.Lease
 }
 
 func (l *lossy) err() error {
 	if l.lost.Load() {
-		return fmt.Errorf("%w: the cable is out", engine.ErrUnavailable)
+		return fmt.Errorf("%w: the cable is out", world.ErrUnavailable)
 	}
 	return nil
 }
 
-func (l *lossy) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (l *lossy) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if err := l.err(); err != nil {
-		return engine.Page{}, err
+		return world.Page{}, err
 	}
 	return l.World.List(ctx, prefix, o)
 }
 
-func (l *lossy) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+func (l *lossy) Lease(ctx context.Context, ttl time.Duration) (world.Lease, error) {
 	if err := l.err(); err != nil {
 		return nil, err
 	}
@@ -135,12 +136,12 @@ func (l *lossy) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, err
 	return lease, err
 }
 
-// Watch implements engine.World. It brings nothing while the store is lost.
-func (l *lossy) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+// Watch implements world.World. It brings nothing while the store is lost.
+func (l *lossy) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		for b, err := range l.World.Watch(ctx, prefix, from) {
 			if lost := l.err(); lost != nil {
-				yield(engine.Batch{}, lost)
+				yield(world.Batch{}, lost)
 				return
 			}
 			if !yield(b, err) {
@@ -173,7 +174,7 @@ func begin(t *testing.T, w *memory.World, name string, r *Res) *host {
 func (h *host) sends(t *testing.T, mine bool, names ...string) {
 	t.Helper()
 	for {
-		if _, err := h.CheckApply(t.Context(), true); err != nil && !errors.Is(err, engine.ErrUnavailable) {
+		if _, err := h.CheckApply(t.Context(), true); err != nil && !errors.Is(err, world.ErrUnavailable) {
 			t.Fatal(err)
 		}
 		if s, ok := h.f.Sent().(*Sends); ok && s.Mine == mine && slices.Equal(s.Hosts, names) && s.Text == strings.Join(append(names, ""), "\n") {
@@ -266,7 +267,7 @@ func TestNoop(t *testing.T) {
 	if s, ok := f.Sent().(*Sends); !ok || s.Mine || !slices.Equal(s.Hosts, []string{"other"}) {
 		t.Errorf("it sends %v", f.Sent())
 	}
-	if p, err := w.List(t.Context(), "", engine.ListOptions{}); err != nil || len(p.KVs) != 1 {
+	if p, err := w.List(t.Context(), "", world.ListOptions{}); err != nil || len(p.KVs) != 1 {
 		t.Errorf("the store has %v, %v", p.KVs, err)
 	}
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
@@ -144,7 +144,7 @@ func (d *Direct) Transport(a *cli.App) http.RoundTripper {
 }
 
 // readers returns a function that reads the recipients of a topic, as the operator has signed them.
-func (d *Direct) readers(a *cli.App, w engine.World) func(context.Context, string) ([]string, error) {
+func (d *Direct) readers(a *cli.App, w world.World) func(context.Context, string) ([]string, error) {
 	return func(ctx context.Context, topic string) ([]string, error) {
 		f := Signing{App: a, Trust: d.Trust}
 		keys, err := f.Known()
@@ -164,7 +164,7 @@ func (d *Direct) readers(a *cli.App, w engine.World) func(context.Context, strin
 
 // removed returns a function that reads which hosts the operator has removed. Without a key nobody can say that, and where the records cannot be read
 // no host counts as removed: then a removal waits for one host too many, which it names, and a warning says why.
-func (d *Direct) removed(a *cli.App, w engine.World) func(context.Context) func(string) bool {
+func (d *Direct) removed(a *cli.App, w world.World) func(context.Context) func(string) bool {
 	return func(ctx context.Context) func(string) bool {
 		f := Signing{App: a, Trust: d.Trust}
 		fleet := &deploy.Fleet{}
@@ -194,7 +194,7 @@ type local struct{ server *httpd.Server }
 
 // newLocal makes the server of a store.
 // Its log is discarded: an error of a request is the error of the verb.
-func newLocal(a *cli.App, w engine.World, readers func(context.Context, string) ([]string, error), removed func(context.Context) func(string) bool) *local {
+func newLocal(a *cli.App, w world.World, readers func(context.Context, string) ([]string, error), removed func(context.Context) func(string) bool) *local {
 	nb := daemon.Objects(w, a.Tables(), daemon.ObjectOptions{Host: cli.Hostname(), Secrets: &trust.Secrets{World: w, Readers: readers}, Log: slog.New(slog.DiscardHandler)})
 	s := &httpd.Server{}
 	about := api.Describe(httpd.Info{Title: "Objects", Version: cli.Version()}, nb.Registry())

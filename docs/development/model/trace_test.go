@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -197,7 +198,7 @@ type noHost struct{ engine.Host }
 
 func (noHost) Facts() engine.Facts { return engine.Facts{} }
 
-type noWorld struct{ engine.World }
+type noWorld struct{ world.World }
 
 // start starts a process. The function kills it.
 func (st *stage) start(t *testing.T) (r *reactor.Reactor, kill func()) {

@@ -10,23 +10,23 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // forgetful is a World that forgets a revision while a list of it is read.
 type forgetful struct {
-	engine.World
+	world.World
 	pages int // so many pages of records are answered
 	times int // so many lists are cut
 }
 
-func (w *forgetful) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (w *forgetful) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if strings.HasPrefix(prefix, "m/") && o.At != 0 && o.After != "" && w.times > 0 {
 		if w.pages--; w.pages < 0 {
 			w.times--
-			return engine.Page{}, fmt.Errorf("list at revision %d: %w", o.At, engine.ErrCompacted)
+			return world.Page{}, fmt.Errorf("list at revision %d: %w", o.At, world.ErrCompacted)
 		}
 	}
 	return w.World.List(ctx, prefix, o)
@@ -86,7 +86,7 @@ func TestWatchIsCutByCompaction(t *testing.T) {
 
 // damaged is a World whose file is damaged, or that is out of reach.
 type damaged struct {
-	engine.World
+	world.World
 	lasts bool
 }
 
@@ -94,8 +94,8 @@ type fault struct{ lasts bool }
 
 func (fault) Error() string   { return "a person has to look" }
 func (f fault) Lasting() bool { return f.lasts }
-func (w *damaged) Get(context.Context, string) (engine.KV, error) {
-	return engine.KV{}, fmt.Errorf("%w: %w", engine.ErrUnavailable, fault{w.lasts})
+func (w *damaged) Get(context.Context, string) (world.KV, error) {
+	return world.KV{}, fmt.Errorf("%w: %w", world.ErrUnavailable, fault{w.lasts})
 }
 
 // TestLastingFault: a caller is told to try again only where that may help.

@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // statuses are those of the classes of errors; a class that is absent is about the store.
@@ -49,7 +49,7 @@ func problem(err error, instead ...int) error {
 		return httpd.AsProblem(ds)
 	}
 	faults := model.Faults(err)
-	if len(faults) == 0 || errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrClosed) {
+	if len(faults) == 0 || errors.Is(err, world.ErrUnavailable) || errors.Is(err, world.ErrClosed) {
 		return storeProblem(err) // also where a hook has met it: the object has no fault that is known
 	}
 	status, ok := statuses[faults[0].Code]
@@ -99,15 +99,15 @@ type lasting interface{ Lasting() bool }
 // storeProblem returns the answer to an error of the store itself.
 // A limit is the caller's fault and has the figure. A store that cannot be reached is not: the caller may try again.
 func storeProblem(err error) error {
-	if e, ok := errors.AsType[*engine.LimitError](err); ok {
+	if e, ok := errors.AsType[*world.LimitError](err); ok {
 		return &httpd.Problem{Status: http.StatusRequestEntityTooLarge, Detail: e.Error(), Hint: "send less at once", Cause: err}
 	}
 	switch {
-	case errors.Is(err, engine.ErrCompacted):
+	case errors.Is(err, world.ErrCompacted):
 		return &httpd.Problem{Status: http.StatusGone, Detail: err.Error(), Hint: "begin anew with the list", Cause: err}
-	case errors.Is(err, engine.ErrRefused):
+	case errors.Is(err, world.ErrRefused):
 		return &httpd.Problem{Status: http.StatusUnprocessableEntity, Detail: err.Error(), Cause: err}
-	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, engine.ErrClosed):
+	case errors.Is(err, world.ErrUnavailable), errors.Is(err, world.ErrClosed):
 		p := &httpd.Problem{Status: http.StatusServiceUnavailable, Detail: err.Error(), Hint: "try again later", Cause: err}
 		if l := lasting(nil); errors.As(err, &l) && l.Lasting() {
 			p.Hint = "" // the error itself says what a person has to do

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -138,13 +138,13 @@ func TestTooMuch(t *testing.T) {
 
 // meddler is a World in which another writer comes between two lists.
 type meddler struct {
-	engine.World
+	world.World
 	once  sync.Once
 	table string // before whose list
 	do    func()
 }
 
-func (m *meddler) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (m *meddler) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if strings.HasPrefix(prefix, "i/"+m.table+"/") {
 		m.once.Do(m.do)
 	}

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // TestReadOnlyTable: a table whose records another part of the program writes is read by each way of the API, and each change is the
@@ -24,7 +24,7 @@ func TestReadOnlyTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := newRig(t, api.Options{}, port(t), m)
-	if _, _, err := r.nb.World().Txn(t.Context(), nil, []engine.Op{{Key: "elsewhere/a%2Fb", Value: []byte(`{"n": 4}`)}, {Key: "elsewhere/c", Value: []byte("no")}}); err != nil {
+	if _, _, err := r.nb.World().Txn(t.Context(), nil, []world.Op{{Key: "elsewhere/a%2Fb", Value: []byte(`{"n": 4}`)}, {Key: "elsewhere/c", Value: []byte("no")}}); err != nil {
 		t.Fatal(err)
 	}
 	const one = "/v1/api/seen/a%2Fb"

@@ -14,11 +14,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/internal/openapitest"
 )
@@ -67,7 +67,7 @@ func define(t testing.TB, s model.Spec) *model.Model {
 // rig is a server on a unix socket.
 type rig struct {
 	nb     *model.NB
-	world  engine.World
+	world  world.World
 	frame  *httpd.Server
 	client *http.Client
 	spec   *openapitest.Spec // compares each answer; nil in benchmarks and fuzz tests
@@ -81,7 +81,7 @@ func newRig(t testing.TB, o api.Options, models ...*model.Model) *rig {
 }
 
 // newRigOn is newRig over a World, which it closes.
-func newRigOn(t testing.TB, world engine.World, o api.Options, models ...*model.Model) *rig {
+func newRigOn(t testing.TB, world world.World, o api.Options, models ...*model.Model) *rig {
 	t.Helper()
 	r := &rig{world: world, path: filepath.Join(t.TempDir(), "api.sock")}
 	reg := model.NewRegistry(nil)
@@ -197,7 +197,7 @@ func (r *rig) want(t testing.TB, status int, method, path, body string, header .
 // put writes a record as another program might have written it.
 func (r *rig) put(t testing.TB, key, record string) {
 	t.Helper()
-	if _, _, err := r.world.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(record)}}); err != nil {
+	if _, _, err := r.world.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte(record)}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Change is a message of GET /v1/api:watch.
@@ -136,7 +136,7 @@ func (f *feed) run(ctx context.Context) error {
 		if err == nil {
 			err = f.watch(ctx)
 		}
-		if !errors.Is(err, engine.ErrCompacted) {
+		if !errors.Is(err, world.ErrCompacted) {
 			return err
 		}
 		if err := f.put(ctx, message(Change{Action: relist, Revision: f.since}, false)); err != nil {

@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
@@ -174,7 +174,7 @@ func TestWatchCompacted(t *testing.T) {
 	r := newRig(t, api.Options{}, port(t))
 	r.want(t, 201, "POST", ports, `{"id": "1", "mac": "m"}`)
 	for range 5_000 {
-		if _, _, err := r.world.Txn(t.Context(), nil, []engine.Op{{Key: "filler", Value: []byte("x")}}); err != nil {
+		if _, _, err := r.world.Txn(t.Context(), nil, []world.Op{{Key: "filler", Value: []byte("x")}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -300,21 +300,21 @@ func TestSplit(t *testing.T) {
 
 // failing is a World that is away after some transactions.
 type failing struct {
-	engine.World
+	world.World
 	left atomic.Int64
 	gets atomic.Int64
 }
 
-var errAway = fmt.Errorf("the store is away: %w", engine.ErrUnavailable)
+var errAway = fmt.Errorf("the store is away: %w", world.ErrUnavailable)
 
-func (f *failing) Get(ctx context.Context, key string) (engine.KV, error) {
+func (f *failing) Get(ctx context.Context, key string) (world.KV, error) {
 	if f.gets.Add(1); f.left.Load() <= 0 {
-		return engine.KV{}, errAway
+		return world.KV{}, errAway
 	}
 	return f.World.Get(ctx, key)
 }
 
-func (f *failing) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+func (f *failing) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (int64, bool, error) {
 	if f.left.Add(-1) < 0 {
 		return 0, false, errAway
 	}
@@ -438,11 +438,11 @@ func TestRecords(t *testing.T) {
 }
 
 // topical is a store that lets a host watch single topics alone.
-type topical struct{ engine.World }
+type topical struct{ world.World }
 
-func (w topical) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
+func (w topical) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
 	if prefix == model.Records {
-		return func(yield func(engine.Batch, error) bool) { yield(engine.Batch{}, engine.ErrRefused) }
+		return func(yield func(world.Batch, error) bool) { yield(world.Batch{}, world.ErrRefused) }
 	}
 	return w.World.Watch(ctx, prefix, from)
 }

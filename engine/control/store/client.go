@@ -11,8 +11,8 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Client is the store of a daemon, as far as its API shows it. It may be used by many goroutines.
@@ -20,38 +20,38 @@ type Client struct {
 	HTTP http.RoundTripper // carries the requests to the daemon
 }
 
-var _ engine.World = (*Client)(nil)
+var _ world.World = (*Client)(nil)
 
 // errNoWatch tells that a client of a daemon cannot watch or lease: it asks again.
-var errNoWatch = fmt.Errorf("%w: the API of a daemon has neither a watch nor a lease on its store", engine.ErrRefused)
+var errNoWatch = fmt.Errorf("%w: the API of a daemon has neither a watch nor a lease on its store", world.ErrRefused)
 
-// Get implements engine.World.
-func (c *Client) Get(ctx context.Context, key string) (engine.KV, error) {
-	p, err := c.List(ctx, key, engine.ListOptions{Limit: 1})
+// Get implements world.World.
+func (c *Client) Get(ctx context.Context, key string) (world.KV, error) {
+	p, err := c.List(ctx, key, world.ListOptions{Limit: 1})
 	if err != nil {
-		return engine.KV{}, err
+		return world.KV{}, err
 	}
 	if len(p.KVs) == 0 || p.KVs[0].Key != key { // keys are sorted, so the shortest is the first
-		return engine.KV{}, engine.ErrNotFound
+		return world.KV{}, world.ErrNotFound
 	}
 	return p.KVs[0], nil
 }
 
-// List implements engine.World.
-func (c *Client) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+// List implements world.World.
+func (c *Client) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	var p Page
 	if err := c.ask(ctx, listPath, ListRequest{Prefix: prefix, At: o.At, Limit: o.Limit, After: o.After}, &p); err != nil {
-		return engine.Page{}, err
+		return world.Page{}, err
 	}
-	out := engine.Page{Revision: p.Revision, More: p.More, KVs: make([]engine.KV, len(p.KVs))}
+	out := world.Page{Revision: p.Revision, More: p.More, KVs: make([]world.KV, len(p.KVs))}
 	for i, kv := range p.KVs {
-		out.KVs[i] = engine.KV{Key: kv.Key, Value: kv.Value, Revision: kv.Revision, Created: kv.Created}
+		out.KVs[i] = world.KV{Key: kv.Key, Value: kv.Value, Revision: kv.Revision, Created: kv.Created}
 	}
 	return out, nil
 }
 
-// Txn implements engine.World.
-func (c *Client) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (revision int64, ok bool, err error) {
+// Txn implements world.World.
+func (c *Client) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (revision int64, ok bool, err error) {
 	q := TxnRequest{Compares: make([]Compare, len(compares)), Ops: make([]Op, len(ops))}
 	for i, c := range compares {
 		q.Compares[i] = Compare(c)
@@ -64,21 +64,21 @@ func (c *Client) Txn(ctx context.Context, compares []engine.Compare, ops []engin
 	return a.Revision, a.Done, err
 }
 
-// Watch implements engine.World. It yields an error of the class engine.ErrRefused.
-func (c *Client) Watch(context.Context, string, int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) { yield(engine.Batch{}, errNoWatch) }
+// Watch implements world.World. It yields an error of the class world.ErrRefused.
+func (c *Client) Watch(context.Context, string, int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) { yield(world.Batch{}, errNoWatch) }
 }
 
-// Lease implements engine.World. It returns an error of the class engine.ErrRefused.
-func (c *Client) Lease(context.Context, time.Duration) (engine.Lease, error) { return nil, errNoWatch }
+// Lease implements world.World. It returns an error of the class world.ErrRefused.
+func (c *Client) Lease(context.Context, time.Duration) (world.Lease, error) { return nil, errNoWatch }
 
-// Held implements engine.World: a client of a daemon has no lease.
-func (c *Client) Held(string) engine.Lease { return nil }
+// Held implements world.World: a client of a daemon has no lease.
+func (c *Client) Held(string) world.Lease { return nil }
 
-// Limits implements engine.World.
-func (c *Client) Limits() engine.Limits { return engine.DefaultLimits() }
+// Limits implements world.World.
+func (c *Client) Limits() world.Limits { return world.DefaultLimits() }
 
-// Close implements engine.World. There is nothing to close.
+// Close implements world.World. There is nothing to close.
 func (c *Client) Close() error { return nil }
 
 // ask sends a request and reads the answer. An error of the daemon is a *httpd.Problem.
@@ -115,7 +115,7 @@ func (c *Client) ask(ctx context.Context, path string, q, out any) error {
 	case http.StatusNotFound:
 		return errors.New("the daemon has no API for deploys: it is older than this program")
 	case http.StatusServiceUnavailable:
-		return errors.Join(p, engine.ErrUnavailable)
+		return errors.Join(p, world.ErrUnavailable)
 	}
 	return p
 }

@@ -5,5 +5,5 @@
 //
 //   - Only callers who may change objects are answered: a deploy may hold secrets.
 //   - Only the keys of deploys are written. Reports and members are of the hosts, and objects have an API of their own.
-//   - A Client is an engine.World without Watch and Lease, which it refuses.
+//   - A Client is an world.World without Watch and Lease, which it refuses.
 package store

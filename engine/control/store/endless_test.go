@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control/store"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // transport answers each request by itself.
@@ -24,7 +24,7 @@ func TestFindingJ12EndlessDeploys(t *testing.T) {
 		body := io.MultiReader(strings.NewReader(`{"kvs": [`), strings.NewReader(strings.Repeat("{},", 1<<20)), strings.NewReader(`{}]}`))
 		return &http.Response{StatusCode: 200, Body: io.NopCloser(body), Request: r}, nil
 	})}
-	_, err := c.List(t.Context(), "deploys/", engine.ListOptions{})
+	_, err := c.List(t.Context(), "deploys/", world.ListOptions{})
 	if _, long := errors.AsType[*httpd.LongError](err); !long {
 		t.Error(err)
 	}

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Options say what is served, and to whom. All fields but Large are required.
 type Options struct {
-	World    engine.World
+	World    world.World
 	MayWrite func(httpd.Peer) bool // who may ask
 	Read     []string              // prefixes of the keys that may be read, besides those of Write
 	Write    []string              // prefixes of the keys that may be written
@@ -129,7 +129,7 @@ func (o *Options) list(_ http.ResponseWriter, r *http.Request) (any, error) {
 	case q.Limit == 0 || q.Limit > most:
 		q.Limit = most
 	}
-	p, err := o.World.List(r.Context(), q.Prefix, engine.ListOptions{At: q.At, Limit: q.Limit, After: q.After})
+	p, err := o.World.List(r.Context(), q.Prefix, world.ListOptions{At: q.At, Limit: q.Limit, After: q.After})
 	if err != nil {
 		return nil, problem(err)
 	}
@@ -149,15 +149,15 @@ func (o *Options) txn(_ http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	keys := make([]string, 0, len(q.Ops)+len(q.Compares))
-	ops := make([]engine.Op, len(q.Ops))
+	ops := make([]world.Op, len(q.Ops))
 	for i, op := range q.Ops {
 		keys = append(keys, op.Key)
-		ops[i] = engine.Op{Key: op.Key, Value: op.Value, Delete: op.Delete}
+		ops[i] = world.Op{Key: op.Key, Value: op.Value, Delete: op.Delete}
 	}
-	compares := make([]engine.Compare, len(q.Compares))
+	compares := make([]world.Compare, len(q.Compares))
 	for i, c := range q.Compares {
 		keys = append(keys, c.Key)
-		compares[i] = engine.Compare(c)
+		compares[i] = world.Compare(c)
 	}
 	if err := o.may(r, o.Write, keys...); err != nil {
 		return nil, err
@@ -173,11 +173,11 @@ func (o *Options) txn(_ http.ResponseWriter, r *http.Request) (any, error) {
 func problem(err error) error {
 	status := http.StatusInternalServerError
 	switch {
-	case errors.Is(err, engine.ErrCompacted):
+	case errors.Is(err, world.ErrCompacted):
 		status = http.StatusConflict
-	case errors.Is(err, engine.ErrRefused):
+	case errors.Is(err, world.ErrRefused):
 		status = http.StatusUnprocessableEntity
-	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, engine.ErrClosed):
+	case errors.Is(err, world.ErrUnavailable), errors.Is(err, world.ErrClosed):
 		status = http.StatusServiceUnavailable
 	}
 	p := httpd.NewProblem(status, "%v", err)

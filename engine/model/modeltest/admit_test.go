@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -125,7 +125,7 @@ func TestLoose(t *testing.T) {
 func TestManyStoreLost(t *testing.T) {
 	r := newRig(t, memory.New(), item(1))
 	asked := 0
-	away := fmt.Errorf("the store is away: %w", engine.ErrUnavailable)
+	away := fmt.Errorf("the store is away: %w", world.ErrUnavailable)
 	_, _, _, err := r.nb.Many(t.Context(), 10, func(_ *model.Tx, i int) error {
 		asked++
 		if i == 3 {

@@ -5,8 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // databaseSteps are about the NB.
@@ -116,7 +116,7 @@ func (r databaseSteps) opNBRef(step map[string]any) (outcome, error) {
 
 // mark writes a key without a record, so that a Watch comes to an end there.
 func (r databaseSteps) mark() (int64, error) {
-	revision, _, err := r.world.Txn(r.ctx, nil, []engine.Op{{Key: "m/mark", Value: []byte("1")}})
+	revision, _, err := r.world.Txn(r.ctx, nil, []world.Op{{Key: "m/mark", Value: []byte("1")}})
 	return revision, err
 }
 

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // driverSteps are those of a driver: tables of keys in a World, without models.
@@ -34,9 +34,9 @@ func drvKey(step map[string]any) (key, value string) {
 func (r driverSteps) drvTable(map[string]any) (outcome, error) { return outcome{"value": nil}, nil }
 
 // drvTxn alters a key that is there, or makes a new key.
-func (r driverSteps) drvTxn(op engine.Op, there bool) (outcome, error) {
+func (r driverSteps) drvTxn(op world.Op, there bool) (outcome, error) {
 	kv, err := r.world.Get(r.ctx, op.Key)
-	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+	if err != nil && !errors.Is(err, world.ErrNotFound) {
 		return nil, err
 	}
 	if there && kv.Revision == 0 {
@@ -45,7 +45,7 @@ func (r driverSteps) drvTxn(op engine.Op, there bool) (outcome, error) {
 	if !there && kv.Revision != 0 {
 		return nil, &model.Error{Code: model.Exists, Message: "there is such a key"}
 	}
-	_, ok, err := r.world.Txn(r.ctx, []engine.Compare{{Key: op.Key, Revision: kv.Revision}}, []engine.Op{op})
+	_, ok, err := r.world.Txn(r.ctx, []world.Compare{{Key: op.Key, Revision: kv.Revision}}, []world.Op{op})
 	if err == nil && !ok {
 		err = errors.New("the comparison did not hold")
 	}
@@ -55,26 +55,26 @@ func (r driverSteps) drvTxn(op engine.Op, there bool) (outcome, error) {
 // drvCreate makes a key.
 func (r driverSteps) drvCreate(step map[string]any) (outcome, error) {
 	key, value := drvKey(step)
-	return r.drvTxn(engine.Op{Key: key, Value: []byte(value)}, false)
+	return r.drvTxn(world.Op{Key: key, Value: []byte(value)}, false)
 }
 
 // drvSet alters a key that is there.
 func (r driverSteps) drvSet(step map[string]any) (outcome, error) {
 	key, value := drvKey(step)
-	return r.drvTxn(engine.Op{Key: key, Value: []byte(value)}, true)
+	return r.drvTxn(world.Op{Key: key, Value: []byte(value)}, true)
 }
 
 // drvDelete deletes a key that is there.
 func (r driverSteps) drvDelete(step map[string]any) (outcome, error) {
 	key, _ := drvKey(step)
-	return r.drvTxn(engine.Op{Key: key, Delete: true}, true)
+	return r.drvTxn(world.Op{Key: key, Delete: true}, true)
 }
 
 // drvGet reads a key.
 func (r driverSteps) drvGet(step map[string]any) (outcome, error) {
 	key, _ := drvKey(step)
 	kv, err := r.world.Get(r.ctx, key)
-	if errors.Is(err, engine.ErrNotFound) {
+	if errors.Is(err, world.ErrNotFound) {
 		return nil, &model.Error{Code: model.NotFound, Err: err}
 	}
 	return outcome{"value": string(kv.Value)}, err
@@ -83,7 +83,7 @@ func (r driverSteps) drvGet(step map[string]any) (outcome, error) {
 // drvList returns the keys and values of a table.
 func (r driverSteps) drvList(step map[string]any) (keys, values []string, err error) {
 	prefix := "d/" + asStrings(step["args"])[0] + "/"
-	page, err := r.world.List(r.ctx, prefix, engine.ListOptions{})
+	page, err := r.world.List(r.ctx, prefix, world.ListOptions{})
 	keys, values = []string{}, []string{}
 	for _, kv := range page.KVs {
 		keys, values = append(keys, strings.TrimPrefix(kv.Key, prefix)), append(values, string(kv.Value))
@@ -108,7 +108,7 @@ func (r driverSteps) drvEntries(step map[string]any) (outcome, error) {
 func (r driverSteps) drvDropTable(step map[string]any) (outcome, error) {
 	keys, _, err := r.drvList(step)
 	for _, key := range keys {
-		if _, _, err := r.world.Txn(r.ctx, nil, []engine.Op{{Key: "d/" + asStrings(step["args"])[0] + "/" + key, Delete: true}}); err != nil {
+		if _, _, err := r.world.Txn(r.ctx, nil, []world.Op{{Key: "d/" + asStrings(step["args"])[0] + "/" + key, Delete: true}}); err != nil {
 			return nil, err
 		}
 	}

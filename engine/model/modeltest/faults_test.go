@@ -7,43 +7,43 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/model/store"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // away is a World whose calls fail from some number of them on.
 type away struct {
-	engine.World
+	world.World
 	left int // calls that are answered yet
 }
 
 func (w *away) lost() error {
 	if w.left--; w.left < 0 {
-		return engine.ErrUnavailable
+		return world.ErrUnavailable
 	}
 	return nil
 }
 
 // Get fails when the calls are used up.
-func (w *away) Get(ctx context.Context, key string) (engine.KV, error) {
+func (w *away) Get(ctx context.Context, key string) (world.KV, error) {
 	if err := w.lost(); err != nil {
-		return engine.KV{}, err
+		return world.KV{}, err
 	}
 	return w.World.Get(ctx, key)
 }
 
 // List fails when the calls are used up.
-func (w *away) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (w *away) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if err := w.lost(); err != nil {
-		return engine.Page{}, err
+		return world.Page{}, err
 	}
 	return w.World.List(ctx, prefix, o)
 }
 
 // Txn fails when the calls are used up.
-func (w *away) Txn(ctx context.Context, cs []engine.Compare, ops []engine.Op) (int64, bool, error) {
+func (w *away) Txn(ctx context.Context, cs []world.Compare, ops []world.Op) (int64, bool, error) {
 	if err := w.lost(); err != nil {
 		return 0, false, err
 	}
@@ -126,7 +126,7 @@ func TestLostStore(t *testing.T) {
 			if err == nil {
 				break
 			}
-			if !errors.Is(err, engine.ErrUnavailable) {
+			if !errors.Is(err, world.ErrUnavailable) {
 				t.Errorf("%s after %d calls: %v", name, failed, err)
 			}
 		}
@@ -230,7 +230,7 @@ func TestHooksStopChanges(t *testing.T) {
 		}
 	}
 	stop = ""
-	if page, err := w.List(ctx, "", engine.ListOptions{}); err != nil || page.Revision != before {
+	if page, err := w.List(ctx, "", world.ListOptions{}); err != nil || page.Revision != before {
 		t.Errorf("something was written: %d, %v", page.Revision, err)
 	}
 	r.create("hidden", "t")
@@ -318,12 +318,12 @@ func TestThroughNeedsAnID(t *testing.T) {
 
 // blocked is a World whose Get waits for the end of the test.
 type blocked struct {
-	engine.World
+	world.World
 	end context.Context
 }
 
 // Get waits.
-func (w *blocked) Get(context.Context, string) (engine.KV, error) {
+func (w *blocked) Get(context.Context, string) (world.KV, error) {
 	<-w.end.Done()
-	return engine.KV{}, engine.ErrClosed
+	return world.KV{}, world.ErrClosed
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/model/store"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -53,16 +53,16 @@ func TestFindingS1ReferenceFallsThrough(t *testing.T) {
 		t.Errorf("of nobody: %v", err)
 	}
 	away := &model.Through{Store: store.Maps(), NB: r.nb.Over(unavailable{w})}
-	if _, err := model.NewView(t.Context(), near, r.reg, away).Get(t.Context(), "peer.label"); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := model.NewView(t.Context(), near, r.reg, away).Get(t.Context(), "peer.label"); !errors.Is(err, world.ErrUnavailable) {
 		t.Errorf("without the database: %v", err)
 	}
 }
 
 // unavailable is a World that cannot be reached.
-type unavailable struct{ engine.World }
+type unavailable struct{ world.World }
 
-func (unavailable) Get(context.Context, string) (engine.KV, error) {
-	return engine.KV{}, engine.ErrUnavailable
+func (unavailable) Get(context.Context, string) (world.KV, error) {
+	return world.KV{}, world.ErrUnavailable
 }
 
 // TestFindingS2OlderRevision: whatever comes late, an event, an answer of the database or a version without a revision, a newer snapshot

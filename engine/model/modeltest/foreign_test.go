@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -32,7 +32,7 @@ func machines() model.Spec {
 }
 
 // foreignRig has two machines that can be read, and three records that cannot. An NB with a prefix reads the foreign records without it.
-func foreignRig(t *testing.T) (engine.World, *model.NB, *model.Model, *model.Model) {
+func foreignRig(t *testing.T) (world.World, *model.NB, *model.Model, *model.Model) {
 	t.Helper()
 	w := memory.New()
 	t.Cleanup(func() { _ = w.Close() })
@@ -47,11 +47,11 @@ func foreignRig(t *testing.T) (engine.World, *model.NB, *model.Model, *model.Mod
 }
 
 // put writes keys and values to a World as they are.
-func put(t *testing.T, w engine.World, pairs ...string) int64 {
+func put(t *testing.T, w world.World, pairs ...string) int64 {
 	t.Helper()
-	var ops []engine.Op
+	var ops []world.Op
 	for pair := range slices.Chunk(pairs, 2) {
-		ops = append(ops, engine.Op{Key: pair[0], Value: []byte(pair[1])})
+		ops = append(ops, world.Op{Key: pair[0], Value: []byte(pair[1])})
 	}
 	revision, _, err := w.Txn(t.Context(), nil, ops)
 	if err != nil {
@@ -114,7 +114,7 @@ func ids(list []*model.Object) string {
 func TestForeignRecordsStay(t *testing.T) {
 	w, nb, m, _ := foreignRig(t)
 	o := made(t, m, map[string]any{"id": "c", "label": "x"})
-	before, err := w.List(t.Context(), "", engine.ListOptions{})
+	before, err := w.List(t.Context(), "", world.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestForeignRecordsStay(t *testing.T) {
 	if done, err := nb.Migrate(ctx, false); err != nil || len(done) > 0 {
 		t.Errorf("a migration looks at foreign records: %v, %v", done, err)
 	}
-	after, err := w.List(ctx, "", engine.ListOptions{})
+	after, err := w.List(ctx, "", world.ListOptions{})
 	if err != nil || after.Revision != before.Revision {
 		t.Errorf("the World went from revision %d to %d: %v", before.Revision, after.Revision, err)
 	}
@@ -152,7 +152,7 @@ func TestForeignInterest(t *testing.T) {
 	create(t, nb, made(t, own, map[string]any{"id": "j", "topic": "u"}))
 	put(t, w, "machines/c", "three/3")
 	put(t, w, "machines/broken", "y")
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "machines/c", Delete: true}}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "machines/c", Delete: true}}); err != nil {
 		t.Fatal(err)
 	}
 	put(t, w, "machines/new/below", "y/1", "machines/new", "y/1")
@@ -230,7 +230,7 @@ func TestRecordsAreADump(t *testing.T) {
 		}
 		r.create("c", "t")
 		key := "" // of the record that a process has torn
-		page, err := r.w.List(ctx, "", engine.ListOptions{})
+		page, err := r.w.List(ctx, "", world.ListOptions{})
 		for _, kv := range page.KVs {
 			if strings.HasSuffix(kv.Key, "m/t/"+r.m.Table()+"/c") {
 				key = kv.Key

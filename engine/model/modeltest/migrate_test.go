@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -34,7 +34,7 @@ func TestStepsOfMigrations(t *testing.T) {
 		}
 		m, _ := r.Model("m")
 		record := `{"schema": 1, "kind": "m", "object": ` + strings.Replace(c.before, "{", `{"id": "o", `, 1) + `}`
-		ops := []engine.Op{{Key: "m//m/o", Value: []byte(record)}, {Key: "i/m/o", Value: []byte("")}}
+		ops := []world.Op{{Key: "m//m/o", Value: []byte(record)}, {Key: "i/m/o", Value: []byte("")}}
 		if _, ok, err := w.Txn(ctx, nil, ops); err != nil || !ok {
 			t.Fatal(ok, err)
 		}

@@ -11,10 +11,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/model/store"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -26,7 +26,7 @@ var (
 // rig is an NB with a model of most things, on one World.
 type rig struct {
 	t   *testing.T
-	w   engine.World
+	w   world.World
 	nb  *model.NB
 	m   *model.Model
 	reg *model.Registry
@@ -70,7 +70,7 @@ func eachWorld(t *testing.T, test func(r *rig)) {
 	}
 }
 
-func newRig(t *testing.T, w engine.World, s model.Spec) *rig {
+func newRig(t *testing.T, w world.World, s model.Spec) *rig {
 	r := &rig{t: t, w: w, m: define(t, s), reg: model.NewRegistry(nil)}
 	if err := r.reg.Add(r.m); err != nil {
 		t.Fatal(err)
@@ -254,7 +254,7 @@ func TestHostileIDs(t *testing.T) {
 				r.t.Error(err)
 			}
 		}
-		if page, err := r.w.List(r.t.Context(), "", engine.ListOptions{}); err != nil || len(page.KVs) != 0 {
+		if page, err := r.w.List(r.t.Context(), "", world.ListOptions{}); err != nil || len(page.KVs) != 0 {
 			r.t.Errorf("left behind: %v, %v", page.KVs, err)
 		}
 	})
@@ -263,7 +263,7 @@ func TestHostileIDs(t *testing.T) {
 func TestLimits(t *testing.T) {
 	eachWorld(t, func(r *rig) {
 		_, err := r.nb.Create(r.t.Context(), r.object(map[string]any{"id": "a", "topic": "t", "label": strings.Repeat("x", 2<<20)}), model.Write{})
-		var limit *engine.LimitError
+		var limit *world.LimitError
 		if !errors.As(err, &limit) || limit.What != "bytes" {
 			r.t.Errorf("2 MiB: %v", err)
 		}
@@ -328,7 +328,7 @@ func TestFallThroughDoesNotResurrect(t *testing.T) {
 		t.Error("an old reading was taken after the deletion")
 	}
 	through := &model.Through{Store: s, NB: r.nb}
-	if _, err := through.Get(t.Context(), r.m, "a"); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := through.Get(t.Context(), r.m, "a"); !errors.Is(err, world.ErrNotFound) {
 		t.Error(err)
 	}
 	r.create("b", "t")
@@ -394,7 +394,7 @@ func TestUnreadableRecordHidesNoOther(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := r.w.Txn(t.Context(), nil, []engine.Op{{Key: "p/i/item/noise", Value: []byte("t")}, {Key: "p/m/t/item/noise", Value: []byte("{")}}); err != nil {
+	if _, _, err := r.w.Txn(t.Context(), nil, []world.Op{{Key: "p/i/item/noise", Value: []byte("t")}, {Key: "p/m/t/item/noise", Value: []byte("{")}}); err != nil {
 		t.Fatal(err)
 	}
 	codes := map[string]model.Code{}
@@ -435,7 +435,7 @@ func TestSecrets(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown, _ := made.MarshalJSON()
-	page, _ := r.w.List(t.Context(), "", engine.ListOptions{})
+	page, _ := r.w.List(t.Context(), "", world.ListOptions{})
 	var stored strings.Builder
 	for _, kv := range page.KVs {
 		stored.WriteString(string(kv.Value))
@@ -513,12 +513,12 @@ func TestStatusTooLarge(t *testing.T) {
 }
 
 // forgetful is a store that forgets its history before each page but the first.
-type forgetful struct{ engine.World }
+type forgetful struct{ world.World }
 
-// List implements engine.World.
-func (w forgetful) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+// List implements world.World.
+func (w forgetful) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if o.At != 0 {
-		return engine.Page{}, engine.ErrCompacted
+		return world.Page{}, world.ErrCompacted
 	}
 	return w.World.List(ctx, prefix, o)
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/model/store"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -50,7 +50,7 @@ func TestUnseenRecommendations(t *testing.T) {
 			if err := decodeNumbers([]byte(text), s); err != nil {
 				t.Fatal(err)
 			}
-			c := Config{Stores: []NamedStore{{"maps", func() model.Store { return store.Maps() }}}, Worlds: []NamedWorld{{"memory", func() (engine.World, error) { return memory.New(), nil }}}}
+			c := Config{Stores: []NamedStore{{"maps", func() model.Store { return store.Maps() }}}, Worlds: []NamedWorld{{"memory", func() (world.World, error) { return memory.New(), nil }}}}
 			if err := play(t.Context(), s, c, c.Stores[0], c.Worlds[0]); err != nil {
 				t.Error(err)
 			}

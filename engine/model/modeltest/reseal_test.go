@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -81,7 +81,7 @@ func TestReseal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{
 		{Key: "m/web/vault/broken", Value: []byte("{")}, {Key: "i/vault/broken", Value: []byte("web")},
 		{Key: "m/web/strange/x", Value: []byte("{}")}, {Key: "i/strange/x", Value: []byte("web")},
 	}); err != nil {
@@ -192,7 +192,7 @@ func TestDropStatuses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "s/a%2Fb/strange/x", Value: []byte("{}")}}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "s/a%2Fb/strange/x", Value: []byte("{}")}}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []int{301, 0} {
@@ -200,7 +200,7 @@ func TestDropStatuses(t *testing.T) {
 			t.Errorf("%d are dropped, not %d: %v", n, want, err)
 		}
 	}
-	if page, err := w.List(t.Context(), "s/", engine.ListOptions{}); err != nil || len(page.KVs) != 3 {
+	if page, err := w.List(t.Context(), "s/", world.ListOptions{}); err != nil || len(page.KVs) != 3 {
 		t.Errorf("%d are left: %v", len(page.KVs), err)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Config says what the scenarios run on.
@@ -33,7 +33,7 @@ type NamedStore struct {
 // NamedWorld opens empty Worlds. The runner closes them.
 type NamedWorld struct {
 	Name string
-	Open func() (engine.World, error)
+	Open func() (world.World, error)
 }
 
 // runner plays one scenario.
@@ -63,12 +63,12 @@ type runner struct {
 
 // countedWorld counts the reads of records.
 type countedWorld struct {
-	engine.World
+	world.World
 	reads atomic.Int64
 }
 
 // Get counts.
-func (w *countedWorld) Get(ctx context.Context, key string) (engine.KV, error) {
+func (w *countedWorld) Get(ctx context.Context, key string) (world.KV, error) {
 	if strings.HasPrefix(key, "m/") {
 		w.reads.Add(1)
 	}

@@ -4,19 +4,19 @@ import (
 	"context"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // busy is a World in which another user writes right after the first list.
 type busy struct {
-	engine.World
+	world.World
 	write func()
 }
 
-func (w *busy) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (w *busy) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	p, err := w.World.List(ctx, prefix, o)
 	if write := w.write; write != nil {
 		w.write = nil

@@ -8,30 +8,30 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/model/store"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
 // strict is a World that refuses a host everything but its topics, as the roles of a store do, and that fails where it is told to.
 type strict struct {
-	engine.World
+	world.World
 	fail string // the key whose Get fails
 }
 
 // Watch refuses the records of all topics.
-func (w *strict) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
+func (w *strict) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
 	if prefix == "m/" {
-		return func(yield func(engine.Batch, error) bool) { yield(engine.Batch{}, engine.ErrRefused) }
+		return func(yield func(world.Batch, error) bool) { yield(world.Batch{}, world.ErrRefused) }
 	}
 	return w.World.Watch(ctx, prefix, from)
 }
 
 // Get fails for one key.
-func (w *strict) Get(ctx context.Context, key string) (engine.KV, error) {
+func (w *strict) Get(ctx context.Context, key string) (world.KV, error) {
 	if key == w.fail {
-		return engine.KV{}, engine.ErrUnavailable
+		return world.KV{}, world.ErrUnavailable
 	}
 	return w.World.Get(ctx, key)
 }
@@ -128,7 +128,7 @@ func TestReplicaKeepsOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.fail = "i/port/p"
-	if err := apply(now); !errors.Is(err, engine.ErrUnavailable) || r.Waiting() != 1 {
+	if err := apply(now); !errors.Is(err, world.ErrUnavailable) || r.Waiting() != 1 {
 		t.Errorf("a read that fails: %v, %d wait", err, r.Waiting())
 	}
 	w.fail = ""
@@ -151,7 +151,7 @@ func TestListTellsOfALostStore(t *testing.T) {
 		t.Fatal(list, err)
 	}
 	w.fail = "i/net/n"
-	if list, err := nb.List(t.Context(), q); !errors.Is(err, engine.ErrUnavailable) {
+	if list, err := nb.List(t.Context(), q); !errors.Is(err, world.ErrUnavailable) {
 		t.Errorf("%v, %v", list, err)
 	}
 }

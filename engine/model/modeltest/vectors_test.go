@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model/modeltest"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -17,8 +17,8 @@ import (
 func config(t testing.TB) modeltest.Config {
 	dir, n := t.TempDir(), 0
 	return modeltest.Config{Stores: modeltest.Stores(), Worlds: []modeltest.NamedWorld{
-		{Name: "memory", Open: func() (engine.World, error) { return memory.New(), nil }},
-		{Name: "bolt", Open: func() (engine.World, error) {
+		{Name: "memory", Open: func() (world.World, error) { return memory.New(), nil }},
+		{Name: "bolt", Open: func() (world.World, error) {
 			n++
 			return bolt.Open(filepath.Join(dir, fmt.Sprintf("%d.db", n)), bolt.Options{})
 		}},

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/model/store"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // counted is a Source that counts its answers, and that fails for one id.
@@ -24,7 +24,7 @@ type counted struct {
 // Get counts.
 func (c *counted) Get(ctx context.Context, m *model.Model, id string) (*model.Object, error) {
 	if c.asked = append(c.asked, id); id == c.fail {
-		return nil, engine.ErrUnavailable
+		return nil, world.ErrUnavailable
 	}
 	return c.Source.Get(ctx, m, id)
 }
@@ -105,7 +105,7 @@ func TestViewFaults(t *testing.T) {
 	for path, want := range map[string]error{
 		"nowhere": model.UnknownField, "id.more": model.UnknownField, "nets.2": model.UnknownField, "nets.-1": model.UnknownField, "nets.x": model.UnknownField,
 		"cards.0.speed.x": model.UnknownField, "notes.k.x": model.UnknownField, "net.nowhere": model.UnknownField,
-		"nets.1.label": model.RefNotFound, "one.net.label": model.RefNotFound, "net.up.up.label": engine.ErrUnavailable,
+		"nets.1.label": model.RefNotFound, "one.net.label": model.RefNotFound, "net.up.up.label": world.ErrUnavailable,
 	} {
 		if got, err := v.Get(t.Context(), path); !errors.Is(err, want) || got != nil {
 			t.Errorf("%s: %v, %v; want %v", path, got, err, want)
@@ -155,7 +155,7 @@ func TestRefsAtAnyDepth(t *testing.T) {
 		t.Errorf("an absent target: %v", err)
 	}
 	src.fail = "b"
-	if _, err := model.Refs(t.Context(), reg, src, made(t, host, map[string]any{"id": "x", "net": "a"})); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := model.Refs(t.Context(), reg, src, made(t, host, map[string]any{"id": "x", "net": "a"})); !errors.Is(err, world.ErrUnavailable) {
 		t.Errorf("a source that fails: %v", err)
 	}
 }
@@ -188,7 +188,7 @@ func TestDeepShowsTargets(t *testing.T) {
 		t.Error("the object was altered")
 	}
 	src.fail = "c"
-	if _, err := model.Deep(t.Context(), reg, src, h); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := model.Deep(t.Context(), reg, src, h); !errors.Is(err, world.ErrUnavailable) {
 		t.Errorf("a source that fails: %v", err)
 	}
 }

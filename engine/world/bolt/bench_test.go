@@ -9,7 +9,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
@@ -54,7 +54,7 @@ func writersCommit(b *testing.B, writers int, value []byte) {
 	for range writers {
 		wg.Go(func() {
 			for n := range next {
-				ops := []engine.Op{{Key: fmt.Sprintf("m/all/file/%06d", n%10_000), Value: value}}
+				ops := []world.Op{{Key: fmt.Sprintf("m/all/file/%06d", n%10_000), Value: value}}
 				if _, ok, err := w.Txn(context.Background(), nil, ops); !ok || err != nil {
 					b.Error(ok, err)
 				}

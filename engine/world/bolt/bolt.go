@@ -12,9 +12,9 @@ import (
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
 )
 
@@ -67,18 +67,18 @@ func (*DamageError) Lasting() bool { return true }
 // Unwrap returns the cause.
 func (e *DamageError) Unwrap() error { return e.Cause }
 
-// World is an engine.World in a file.
+// World is an world.World in a file.
 type World struct {
 	*mvcc.Client
 	table *table
 }
 
-var _ engine.World = (*World)(nil)
+var _ world.World = (*World)(nil)
 
 // Open opens the store of a path, and makes it where there is none; its folder must
 // exist. It reads the file once. The error is ErrLocked where another process has the
 // file open, a DamageError where the file is not to be trusted, or of the class
-// engine.ErrUnavailable where none can be made.
+// world.ErrUnavailable where none can be made.
 func Open(path string, o Options) (*World, error) {
 	o = o.withDefaults()
 	t := &table{place: boltfile.Place{Path: path, MaxSize: o.MaxFile}, log: o.Log, clock: o.Clock}
@@ -239,9 +239,9 @@ func (t *table) named(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, berrors.ErrDatabaseNotOpen):
-		return engine.ErrClosed
+		return world.ErrClosed
 	case boltfile.IsDamage(err):
-		return fmt.Errorf("%w: %w", engine.ErrUnavailable, &DamageError{t.place.Path, err})
+		return fmt.Errorf("%w: %w", world.ErrUnavailable, &DamageError{t.place.Path, err})
 	case errors.Is(boltfile.Classify(err), boltfile.ErrFull), errors.Is(boltfile.Classify(err), boltfile.ErrUnwritable),
 		errors.As(err, new(*fs.PathError)), errors.As(err, new(*os.SyscallError)):
 		return unavailable(t.place.Path, boltfile.Classify(err))
@@ -250,7 +250,7 @@ func (t *table) named(err error) error {
 }
 
 func unavailable(path string, err error) error {
-	return fmt.Errorf("%w: the store %s: %w", engine.ErrUnavailable, path, err)
+	return fmt.Errorf("%w: the store %s: %w", world.ErrUnavailable, path, err)
 }
 
 // Keep looks whether the file is still at its path, and writes it again with all that it has where it was removed: without its name, all of it goes with

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/worldtest"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -31,18 +31,18 @@ func open(t testing.TB, path string, o bolt.Options) *bolt.World {
 
 func file(t testing.TB) string { return filepath.Join(t.TempDir(), "world.db") }
 
-func put(t testing.TB, w engine.World, key, value string) int64 {
+func put(t testing.TB, w world.World, key, value string) int64 {
 	t.Helper()
-	rev, ok, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}})
+	rev, ok, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte(value)}})
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	return rev
 }
 
-func list(t testing.TB, w engine.World) string {
+func list(t testing.TB, w world.World) string {
 	t.Helper()
-	p, err := w.List(t.Context(), "", engine.ListOptions{})
+	p, err := w.List(t.Context(), "", world.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +74,12 @@ func TestWorld(t *testing.T) {
 		w := open(t, path, bolt.Options{Clock: clock, History: history})
 		return worldtest.Backend{
 			World:   w,
-			Lose:    func(t *testing.T) engine.World { return open(t, copyFile(t, path), bolt.Options{Clock: clock}) },
+			Lose:    func(t *testing.T) world.World { return open(t, copyFile(t, path), bolt.Options{Clock: clock}) },
 			Advance: func(time.Duration) {},
 			Compact: func(t *testing.T) {
-				var ops []engine.Op
+				var ops []world.Op
 				for i := range w.Limits().Ops {
-					ops = append(ops, engine.Op{Key: fmt.Sprint("filler", i)})
+					ops = append(ops, world.Op{Key: fmt.Sprint("filler", i)})
 				}
 				for range 2*history/len(ops) + 1 {
 					if _, _, err := w.Txn(t.Context(), nil, ops); err != nil {
@@ -94,7 +94,7 @@ func TestWorld(t *testing.T) {
 
 // TestSameAsMemory: random operations come to the same in a file and in memory.
 func TestSameAsMemory(t *testing.T) {
-	worldtest.Same(t, func(t *testing.T) engine.World { return open(t, file(t), bolt.Options{}) })
+	worldtest.Same(t, func(t *testing.T) world.World { return open(t, file(t), bolt.Options{}) })
 }
 
 // TestWatchAfterRestart: a watch goes on where it was, and revisions go on rising.
@@ -135,12 +135,12 @@ func TestHistoryKeptByTime(t *testing.T) {
 	}
 	clock.Advance(59 * time.Minute)
 	put(t, w, "a", "later")
-	if _, err := w.List(t.Context(), "", engine.ListOptions{At: first}); err != nil {
+	if _, err := w.List(t.Context(), "", world.ListOptions{At: first}); err != nil {
 		t.Errorf("after 59 minutes: %v", err)
 	}
 	clock.Advance(2 * time.Minute)
 	put(t, w, "a", "after an hour")
-	if _, err := w.List(t.Context(), "", engine.ListOptions{At: first}); !errors.Is(err, engine.ErrCompacted) {
+	if _, err := w.List(t.Context(), "", world.ListOptions{At: first}); !errors.Is(err, world.ErrCompacted) {
 		t.Errorf("after 61 minutes: %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestHistoryKeptByTime(t *testing.T) {
 func TestLocked(t *testing.T) {
 	path := file(t)
 	open(t, path, bolt.Options{})
-	if _, err := bolt.Open(path, bolt.Options{}); !errors.Is(err, bolt.ErrLocked) || !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), path) {
+	if _, err := bolt.Open(path, bolt.Options{}); !errors.Is(err, bolt.ErrLocked) || !errors.Is(err, world.ErrUnavailable) || !strings.Contains(err.Error(), path) {
 		t.Errorf("a second Open: %v", err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
@@ -326,8 +326,8 @@ func TestLeftovers(t *testing.T) {
 func TestFull(t *testing.T) {
 	w := open(t, file(t), bolt.Options{MaxFile: 1 << 20})
 	put(t, w, "a", "1")
-	_, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "big", Value: make([]byte, 1<<20)}})
-	if !errors.Is(err, engine.ErrUnavailable) {
+	_, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "big", Value: make([]byte, 1<<20)}})
+	if !errors.Is(err, world.ErrUnavailable) {
 		t.Fatalf("a value of 1 MiB in a file of 1 MiB: %v", err)
 	}
 	put(t, w, "b", "2")
@@ -345,11 +345,11 @@ func TestTogether(t *testing.T) {
 		wg.Go(func() {
 			key, was := fmt.Sprint("k", i), int64(0)
 			for n := range each {
-				ops := []engine.Op{{Key: key, Value: fmt.Append(nil, n)}}
-				if _, ok, err := w.Txn(t.Context(), []engine.Compare{{Key: key, Revision: was + 1<<40}}, ops); ok || err != nil {
+				ops := []world.Op{{Key: key, Value: fmt.Append(nil, n)}}
+				if _, ok, err := w.Txn(t.Context(), []world.Compare{{Key: key, Revision: was + 1<<40}}, ops); ok || err != nil {
 					t.Error("a wrong comparison:", ok, err)
 				}
-				rev, ok, err := w.Txn(t.Context(), []engine.Compare{{Key: key, Revision: was}}, ops)
+				rev, ok, err := w.Txn(t.Context(), []world.Compare{{Key: key, Revision: was}}, ops)
 				if !ok || err != nil || rev <= was {
 					t.Error("a right comparison:", rev, was, ok, err)
 				}
@@ -358,7 +358,7 @@ func TestTogether(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	p, err := w.List(t.Context(), "", engine.ListOptions{})
+	p, err := w.List(t.Context(), "", world.ListOptions{})
 	if err != nil || len(p.KVs) != writers || p.Revision != 1+writers*each {
 		t.Errorf("%d keys at revision %d, %v", len(p.KVs), p.Revision, err)
 	}
@@ -372,7 +372,7 @@ func TestAnyKey(t *testing.T) {
 		put(t, w, keys[len(keys)-1-i], "old")
 		put(t, w, keys[len(keys)-1-i], "new")
 	}
-	p, err := w.List(t.Context(), "", engine.ListOptions{})
+	p, err := w.List(t.Context(), "", world.ListOptions{})
 	if err != nil || len(p.KVs) != len(keys) {
 		t.Fatal(p, err)
 	}
@@ -382,7 +382,7 @@ func TestAnyKey(t *testing.T) {
 		}
 	}
 	for prefix, want := range map[string]int{"a": 7, "a\x00": 3, "\x00": 4, "a\x00\xff": 1, "\xff": 2} {
-		if p, err := w.List(t.Context(), prefix, engine.ListOptions{}); err != nil || len(p.KVs) != want {
+		if p, err := w.List(t.Context(), prefix, world.ListOptions{}); err != nil || len(p.KVs) != want {
 			t.Errorf("below %q: %d keys of %d, %v", prefix, len(p.KVs), want, err)
 		}
 	}
@@ -398,7 +398,7 @@ func TestDamagedWhileInUse(t *testing.T) {
 	}
 	l, err := w.Lease(t.Context(), time.Hour)
 	if err == nil {
-		_, _, err = w.Txn(t.Context(), nil, []engine.Op{{Key: "mine", Lease: l}})
+		_, _, err = w.Txn(t.Context(), nil, []world.Op{{Key: "mine", Lease: l}})
 	}
 	if err == nil {
 		err = os.Truncate(path, 0)
@@ -407,10 +407,10 @@ func TestDamagedWhileInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		_, _, write := w.Txn(t.Context(), nil, []engine.Op{{Key: "k"}})
+		_, _, write := w.Txn(t.Context(), nil, []world.Op{{Key: "k"}})
 		_, read := w.Get(t.Context(), "mine")
 		for _, err := range []error{write, read} {
-			if damage := (*bolt.DamageError)(nil); !errors.As(err, &damage) || !damage.Lasting() || !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "restore a dump") {
+			if damage := (*bolt.DamageError)(nil); !errors.As(err, &damage) || !damage.Lasting() || !errors.Is(err, world.ErrUnavailable) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "restore a dump") {
 				t.Error(err)
 			}
 		}
@@ -437,8 +437,8 @@ func TestFindingJ6CutWhileInUse(t *testing.T) {
 	if err := os.Truncate(path, 4096); err != nil {
 		t.Fatal(err)
 	}
-	_, listed := w.List(t.Context(), "", engine.ListOptions{})
-	_, _, written := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Value: []byte("b")}})
+	_, listed := w.List(t.Context(), "", world.ListOptions{})
+	_, _, written := w.Txn(t.Context(), nil, []world.Op{{Key: "a", Value: []byte("b")}})
 	for _, err := range []error{listed, written} {
 		if err == nil || strings.Contains(err.Error(), "runtime error") || strings.Contains(err.Error(), "nil pointer") ||
 			!strings.Contains(err.Error(), "it has 4096 bytes") || !strings.Contains(err.Error(), "another program has") {

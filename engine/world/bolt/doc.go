@@ -1,4 +1,4 @@
-// Package bolt keeps an engine.World in one file of bbolt: the store of a host that
+// Package bolt keeps an world.World in one file of bbolt: the store of a host that
 // stands alone, and a daemon's default. Package engine/world/internal/mvcc states the
 // meaning of its calls.
 //

@@ -10,24 +10,24 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 	"github.com/reactivegraph/mgmt/engine/world/worldtest"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // seen is all that a World shows: the list at each revision, and the changes behind each.
-func seen(t *testing.T, w engine.World, newest int64) string {
+func seen(t *testing.T, w world.World, newest int64) string {
 	t.Helper()
 	var b strings.Builder
 	for at := range newest + 2 {
-		p, err := w.List(t.Context(), "", engine.ListOptions{At: at})
+		p, err := w.List(t.Context(), "", world.ListOptions{At: at})
 		fmt.Fprintf(&b, "%d:", at)
 		for _, kv := range p.KVs {
 			fmt.Fprintf(&b, " %s=%s@%d,%d", kv.Key, kv.Value, kv.Revision, kv.Created)
 		}
 		if err != nil {
-			fmt.Fprintf(&b, " compacted %t", errors.Is(err, engine.ErrCompacted))
+			fmt.Fprintf(&b, " compacted %t", errors.Is(err, world.ErrCompacted))
 		}
 		b.WriteString(" then")
 		changes(t, &b, w, at, newest)
@@ -37,7 +37,7 @@ func seen(t *testing.T, w engine.World, newest int64) string {
 }
 
 // changes writes what a Watch tells behind a revision.
-func changes(t *testing.T, b *strings.Builder, w engine.World, from, newest int64) {
+func changes(t *testing.T, b *strings.Builder, w world.World, from, newest int64) {
 	t.Helper()
 	if from == newest {
 		return
@@ -46,7 +46,7 @@ func changes(t *testing.T, b *strings.Builder, w engine.World, from, newest int6
 	defer cancel()
 	for batch, err := range w.Watch(ctx, "", from) {
 		if err != nil {
-			fmt.Fprintf(b, " compacted %t", errors.Is(err, engine.ErrCompacted))
+			fmt.Fprintf(b, " compacted %t", errors.Is(err, world.ErrCompacted))
 			return
 		}
 		for _, u := range batch.Updates {
@@ -91,10 +91,10 @@ func TestForgetsAsMemory(t *testing.T) {
 		w, m := open(t, path, o), worldtest.Memory(keep)
 		newest := int64(0)
 		for step := range 120 {
-			var ops []engine.Op
+			var ops []world.Op
 			for i := range 6 {
 				if r.IntN(4) == 0 {
-					ops = append(ops, engine.Op{Key: fmt.Sprint("key", i), Value: fmt.Append(nil, step), Delete: r.IntN(3) == 0})
+					ops = append(ops, world.Op{Key: fmt.Sprint("key", i), Value: fmt.Append(nil, step), Delete: r.IntN(3) == 0})
 				}
 			}
 			rev, _, err := w.Txn(t.Context(), nil, ops)
@@ -108,10 +108,10 @@ func TestForgetsAsMemory(t *testing.T) {
 					t.Fatal(err)
 				}
 				versions, log, floor := records(t, path)
-				old := engine.Page{}
+				old := world.Page{}
 				if floor > 0 {
 					var err error
-					if old, err = m.List(t.Context(), "", engine.ListOptions{At: floor}); err != nil {
+					if old, err = m.List(t.Context(), "", world.ListOptions{At: floor}); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
@@ -43,7 +43,7 @@ func writeWithoutRoom(t *testing.T, path string) {
 	var want []string
 	write := func(i int) error {
 		value := strings.Repeat(fmt.Sprintf("%03d", i), 4000)
-		_, ok, err := w.Txn(t.Context(), nil, []engine.Op{{Key: fmt.Sprintf("k%03d", i), Value: []byte(value)}})
+		_, ok, err := w.Txn(t.Context(), nil, []world.Op{{Key: fmt.Sprintf("k%03d", i), Value: []byte(value)}})
 		if err == nil && ok {
 			want = append(want, fmt.Sprintf("k%03d=%s", i, value))
 		}
@@ -56,7 +56,7 @@ func writeWithoutRoom(t *testing.T, path string) {
 	failed := 0
 	for i := 1; i < 60; i++ {
 		if err := write(i); err != nil {
-			if failed++; !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), path) || errors.As(err, new(*bolt.DamageError)) {
+			if failed++; !errors.Is(err, world.ErrUnavailable) || !strings.Contains(err.Error(), path) || errors.As(err, new(*bolt.DamageError)) {
 				t.Fatalf("without room: %v", err)
 			}
 		}

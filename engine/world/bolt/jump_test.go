@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
@@ -29,7 +29,7 @@ func TestJumpingClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "leased", Value: []byte("x"), Lease: lease}}); err != nil {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "leased", Value: []byte("x"), Lease: lease}}); err != nil {
 		t.Fatal(err)
 	}
 	last := put(t, w, "k", "first")
@@ -70,7 +70,7 @@ func TestJumpingClock(t *testing.T) {
 	if kv, err := w.Get(t.Context(), "k"); err != nil || string(kv.Value) != "4" {
 		t.Errorf("after a restart: %q, %v", kv.Value, err)
 	}
-	if _, err := w.Get(t.Context(), "leased"); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := w.Get(t.Context(), "leased"); !errors.Is(err, world.ErrNotFound) {
 		t.Errorf("a lease has outlived its process: %v", err)
 	}
 	if now := put(t, w, "k", "more"); now <= last {

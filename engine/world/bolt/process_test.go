@@ -14,7 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
@@ -48,7 +48,7 @@ func childWrites(path string) error {
 		wg.Go(func() {
 			for n := 1; ; n++ {
 				value := []byte(strconv.Itoa(n))
-				_, ok, err := w.Txn(context.Background(), nil, []engine.Op{
+				_, ok, err := w.Txn(context.Background(), nil, []world.Op{
 					{Key: fmt.Sprint("left", i), Value: value}, {Key: fmt.Sprint("right", i), Value: value},
 					{Key: fmt.Sprint("leased", i), Value: value, Lease: lease},
 				})
@@ -127,7 +127,7 @@ func killed(t *testing.T, path string, lines int) (last [4]int) {
 }
 
 // number is 0 where there is no key.
-func number(t *testing.T, w engine.World, key string) int {
+func number(t *testing.T, w world.World, key string) int {
 	t.Helper()
 	kv, err := w.Get(t.Context(), key)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
@@ -44,7 +44,7 @@ func copied(t *testing.T, n int) (path string, from int64) {
 	path = file(t)
 	w := open(t, path, bolt.Options{})
 	for i := range n {
-		rev, ok, err := w.Txn(t.Context(), nil, []engine.Op{{Key: fmt.Sprint("k", i), Value: []byte("v")}, {Key: fmt.Sprint("other", i)}})
+		rev, ok, err := w.Txn(t.Context(), nil, []world.Op{{Key: fmt.Sprint("k", i), Value: []byte("v")}, {Key: fmt.Sprint("other", i)}})
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -56,9 +56,9 @@ func copied(t *testing.T, n int) (path string, from int64) {
 }
 
 // watched returns how many changes a World still shows behind a revision, up to its newest one.
-func watched(t *testing.T, w engine.World, from int64) (n int, err error) {
+func watched(t *testing.T, w world.World, from int64) (n int, err error) {
 	t.Helper()
-	p, err := w.List(t.Context(), "", engine.ListOptions{Limit: 1})
+	p, err := w.List(t.Context(), "", world.ListOptions{Limit: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +108,10 @@ func TestOlderProgram(t *testing.T) {
 		return b.Put([]byte("state"), boltfile.Seal(nil, []byte("!"), []byte("state"), v))
 	})
 	w := open(t, path, bolt.Options{})
-	if n, err := watched(t, w, from); !errors.Is(err, engine.ErrCompacted) {
+	if n, err := watched(t, w, from); !errors.Is(err, world.ErrCompacted) {
 		t.Errorf("%d changes behind a gap: %v", n, err)
 	}
-	rev, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "k", Value: []byte("new")}})
+	rev, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "k", Value: []byte("new")}})
 	if err != nil {
 		t.Fatal(err)
 	}

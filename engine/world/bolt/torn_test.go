@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/bolt"
 )
 
@@ -49,7 +49,7 @@ func TestTornWrites(t *testing.T) {
 	before := read(t, path)
 	for round := 1; round <= 200; round++ {
 		value := fmt.Appendf(nil, "%d", round)
-		ops := []engine.Op{{Key: "left", Value: value}, {Key: "right", Value: value}, {Key: fmt.Sprint("more", round%50), Value: make([]byte, r.IntN(3000))}}
+		ops := []world.Op{{Key: "left", Value: value}, {Key: "right", Value: value}, {Key: fmt.Sprint("more", round%50), Value: make([]byte, r.IntN(3000))}}
 		if _, ok, err := w.Txn(t.Context(), nil, ops); !ok || err != nil {
 			t.Fatal(ok, err)
 		}

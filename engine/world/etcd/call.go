@@ -21,8 +21,8 @@ import (
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 type storedKV = mvccpb.KeyValue
@@ -52,13 +52,13 @@ func (w *World) call(ctx context.Context, tries int, f func(context.Context, *cl
 		case err == nil:
 			return nil
 		case w.ctx.Err() != nil:
-			return engine.ErrClosed
+			return world.ErrClosed
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
 		early := w.o.Clock.Now().Sub(begin) < w.o.Timeout
 		repeat := tries > once && (early || try < tries) || early && errors.Is(err, rpctypes.ErrNoLeader)
-		if err = classify(err); !repeat || !errors.Is(err, engine.ErrUnavailable) {
+		if err = classify(err); !repeat || !errors.Is(err, world.ErrUnavailable) {
 			return err
 		}
 		_ = w.pause(ctx, nextTry) // whose end by ctx the next attempt tells
@@ -170,7 +170,7 @@ func (w *World) ready(ctx context.Context) error {
 		return err
 	}
 	if w.ctx.Err() != nil {
-		return engine.ErrClosed
+		return world.ErrClosed
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (w *World) connected(ctx context.Context) (*clientv3.Client, error) {
 
 // classify gives an error of etcd its class.
 func classify(err error) error {
-	for _, ours := range []error{engine.ErrNotFound, engine.ErrRefused, engine.ErrUnavailable, engine.ErrCompacted, engine.ErrClosed} {
+	for _, ours := range []error{world.ErrNotFound, world.ErrRefused, world.ErrUnavailable, world.ErrCompacted, world.ErrClosed} {
 		if errors.Is(err, ours) {
 			return err
 		}
@@ -213,13 +213,13 @@ func classify(err error) error {
 	err = rpctypes.Error(err)
 	switch code := codeOf(err); {
 	case errors.Is(err, rpctypes.ErrCompacted), errors.Is(err, rpctypes.ErrFutureRev): // the second after a restore
-		return fmt.Errorf("%w: %w", engine.ErrCompacted, err)
+		return fmt.Errorf("%w: %w", world.ErrCompacted, err)
 	case aboutCertificate(err):
-		return fmt.Errorf("%w: %w: %w", engine.ErrRefused, ErrCertificate, err)
+		return fmt.Errorf("%w: %w: %w", world.ErrRefused, ErrCertificate, err)
 	case refused[code]:
-		return fmt.Errorf("%w: %w", engine.ErrRefused, err)
+		return fmt.Errorf("%w: %w", world.ErrRefused, err)
 	}
-	return fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
+	return fmt.Errorf("%w: %w", world.ErrUnavailable, err)
 }
 
 // handshakes are the texts of a connection that fails for a certificate, as crypto/tls and crypto/x509 write them. gRPC

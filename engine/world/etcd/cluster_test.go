@@ -16,7 +16,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
@@ -213,7 +213,7 @@ func (c *cluster) heal() {
 // counter writes the numbers 1, 2, 3 ... to one key. After an answer that leaves it open whether a number was
 // written it looks, so each is written once.
 type counter struct {
-	w   engine.World
+	w   world.World
 	n   int
 	rev int64
 }
@@ -224,7 +224,7 @@ func (k *counter) add(t *testing.T, times int) {
 	for range times {
 		value := fmt.Sprint(k.n + 1)
 		until(t, "a write", func() error {
-			rev, ok, err := k.w.Txn(t.Context(), []engine.Compare{{Key: "n", Revision: k.rev}}, []engine.Op{{Key: "n", Value: []byte(value)}})
+			rev, ok, err := k.w.Txn(t.Context(), []world.Compare{{Key: "n", Revision: k.rev}}, []world.Op{{Key: "n", Value: []byte(value)}})
 			if ok {
 				k.rev = rev
 				return nil
@@ -251,7 +251,7 @@ func TestCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _, err = w.Txn(t.Context(), nil, []engine.Op{{Key: "leased", Lease: l}})
+		_, _, err = w.Txn(t.Context(), nil, []world.Op{{Key: "leased", Lease: l}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,11 +1,11 @@
-// Package etcd keeps an engine.World in a cluster of etcd that already runs: the store of several hosts.
+// Package etcd keeps an world.World in a cluster of etcd that already runs: the store of several hosts.
 // It works with servers from version 3.4 on.
 //
 // # Laws
 //
 //   - A World has one prefix. It reads and writes no key without it, so several Worlds share a cluster.
 //   - Reads are linearizable, so an answer is never older than an acknowledged change.
-//   - A call ends. Each attempt has Options.Timeout. Where that ends a call without an answer, the error is engine.ErrUnavailable.
+//   - A call ends. Each attempt has Options.Timeout. Where that ends a call without an answer, the error is world.ErrUnavailable.
 //     A read that met a silent server asks the next one.
 //   - Watches and calls ask for a leader, so a member that lost its cluster refuses them, and another one serves.
 //     A Watch goes on from its last whole revision. It loses nothing and shows nothing twice.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model/modeltest"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/engine/world/worldtest"
 )
@@ -24,7 +24,7 @@ func TestWorld(t *testing.T) {
 			w := open(t, o)
 			return worldtest.Backend{
 				World: w,
-				Lose: func(t *testing.T) engine.World {
+				Lose: func(t *testing.T) world.World {
 					w.Abandon()
 					return open(t, o)
 				},
@@ -39,7 +39,7 @@ func TestWorld(t *testing.T) {
 func TestSameAsMemory(t *testing.T) {
 	each(t, func(t *testing.T, v version) {
 		m, n := single(t, v), 0
-		worldtest.Same(t, func(t *testing.T) engine.World {
+		worldtest.Same(t, func(t *testing.T) world.World {
 			n++
 			return open(t, etcd.Options{Endpoints: []string{m.endpoint}, Prefix: fmt.Sprint("/same", n)})
 		})
@@ -50,7 +50,7 @@ func TestSameAsMemory(t *testing.T) {
 func TestVectors(t *testing.T) {
 	each(t, func(t *testing.T, v version) {
 		m, n := single(t, v), 0
-		c := modeltest.Config{Stores: modeltest.Stores(), Database: true, Worlds: []modeltest.NamedWorld{{Name: v.name, Open: func() (engine.World, error) {
+		c := modeltest.Config{Stores: modeltest.Stores(), Database: true, Worlds: []modeltest.NamedWorld{{Name: v.name, Open: func() (world.World, error) {
 			n++
 			return etcd.Open(t.Context(), etcd.Options{Endpoints: []string{m.endpoint}, Prefix: fmt.Sprint("/vectors", n)})
 		}}}}
@@ -71,13 +71,13 @@ func TestLongestPrefix(t *testing.T) {
 			t.Fatal(err)
 		}
 		limits := w.Limits()
-		var ops []engine.Op
-		var compares []engine.Compare
+		var ops []world.Op
+		var compares []world.Compare
 		room := limits.Bytes
 		for i := range limits.Ops {
 			key := fmt.Sprint("k", i)
-			compares = append(compares, engine.Compare{Key: key})
-			ops = append(ops, engine.Op{Key: key, Lease: l})
+			compares = append(compares, world.Compare{Key: key})
+			ops = append(ops, world.Op{Key: key, Lease: l})
 			room -= 2 * len(key)
 		}
 		for i := range ops {

@@ -19,7 +19,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
@@ -33,7 +33,7 @@ type reader struct {
 }
 
 // read starts a reader, which ends with the test.
-func read(t *testing.T, w engine.World, prefix string, from int64) *reader {
+func read(t *testing.T, w world.World, prefix string, from int64) *reader {
 	r, ctx, done := &reader{}, t.Context(), make(chan struct{})
 	go func() {
 		defer close(done)
@@ -54,13 +54,13 @@ func read(t *testing.T, w engine.World, prefix string, from int64) *reader {
 }
 
 // take keeps a batch, and reports whether to go on.
-func (r *reader) take(b engine.Batch, err error) bool {
+func (r *reader) take(b world.Batch, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, u := range b.Updates {
 		r.seen = append(r.seen, string(u.Value))
 	}
-	if errors.Is(err, engine.ErrUnavailable) {
+	if errors.Is(err, world.ErrUnavailable) {
 		r.lost++
 		return true
 	}
@@ -102,7 +102,7 @@ func TestStoreGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "leased", Lease: l}}); err != nil {
+		if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "leased", Lease: l}}); err != nil {
 			t.Fatal(err)
 		}
 		r := read(t, w, "n", put(t, w, "first", "0"))
@@ -139,12 +139,12 @@ func unavailable(t *testing.T, w *etcd.World) {
 	var get, list, txn, lease error
 	var all sync.WaitGroup
 	all.Go(func() { _, get = w.Get(ctx, "n") })
-	all.Go(func() { _, list = w.List(ctx, "n", engine.ListOptions{}) })
-	all.Go(func() { _, _, txn = w.Txn(ctx, nil, []engine.Op{{Key: "lost"}}) })
+	all.Go(func() { _, list = w.List(ctx, "n", world.ListOptions{}) })
+	all.Go(func() { _, _, txn = w.Txn(ctx, nil, []world.Op{{Key: "lost"}}) })
 	all.Go(func() { _, lease = w.Lease(ctx, time.Second) })
 	all.Wait()
 	for what, err := range map[string]error{"Get": get, "List": list, "Txn": txn, "Lease": lease} {
-		if !errors.Is(err, engine.ErrUnavailable) || errors.Is(err, engine.ErrRefused) {
+		if !errors.Is(err, world.ErrUnavailable) || errors.Is(err, world.ErrRefused) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -165,7 +165,7 @@ func TestStoreAwayAtFirst(t *testing.T) {
 	m.start()
 	for _, w := range []*etcd.World{w, other} {
 		until(t, "the store has come", func() error {
-			_, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "n"}})
+			_, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "n"}})
 			return err
 		})
 	}
@@ -191,10 +191,10 @@ func TestLeaseOutlived(t *testing.T) {
 	case <-time.After(await.Left()):
 		t.Fatal("the end of the lease is not told")
 	}
-	if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}}); !errors.Is(err, engine.ErrRefused) {
+	if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "a", Lease: l}}); !errors.Is(err, world.ErrRefused) {
 		t.Errorf("a put with it: %v", err)
 	}
-	if err := w.Close(); !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), long.ID()) {
+	if err := w.Close(); !errors.Is(err, world.ErrUnavailable) || !strings.Contains(err.Error(), long.ID()) {
 		t.Errorf("Close with a lease that it cannot revoke: %v", err)
 	}
 }
@@ -209,7 +209,7 @@ func TestEndedByTheStore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}}); err != nil {
+		if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "a", Lease: l}}); err != nil {
 			t.Fatal(err)
 		}
 		id, err := strconv.ParseInt(l.ID(), 16, 64)
@@ -224,7 +224,7 @@ func TestEndedByTheStore(t *testing.T) {
 		case <-time.After(await.Left()):
 			t.Fatal("the end of the lease is not told")
 		}
-		if _, err := w.Get(t.Context(), "a"); !errors.Is(err, engine.ErrNotFound) {
+		if _, err := w.Get(t.Context(), "a"); !errors.Is(err, world.ErrNotFound) {
 			t.Error("its key:", err)
 		}
 		if err := w.Close(); err != nil { // which awaits the goroutine that logs
@@ -279,7 +279,7 @@ func TestFindingR1Holds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}, {Key: "b"}}); err != nil {
+		if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "a", Lease: l}, {Key: "b"}}); err != nil {
 			t.Fatal(err)
 		}
 		kv, err := w.Get(t.Context(), "a")
@@ -354,7 +354,7 @@ func TestExpiredToken(t *testing.T) {
 		if err := open(t, o).Protect(t.Context(), "secret"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := open(t, o).Get(t.Context(), "n"); !errors.Is(err, engine.ErrRefused) {
+		if _, err := open(t, o).Get(t.Context(), "n"); !errors.Is(err, world.ErrRefused) {
 			t.Errorf("without a user: %v", err)
 		}
 		o.User, o.Password = "root", "secret"
@@ -377,13 +377,13 @@ func TestExpiredToken(t *testing.T) {
 		until(t, "the server is back", func() error { _, err := host.Get(t.Context(), "n"); return err })
 		put(t, host, "n", "2")
 		r.wants(t, 2)
-		if _, _, err := host.Txn(t.Context(), nil, []engine.Op{{Key: "leased", Lease: l}}); err != nil {
+		if _, _, err := host.Txn(t.Context(), nil, []world.Op{{Key: "leased", Lease: l}}); err != nil {
 			t.Errorf("the lease: %v", err)
 		}
 		if err := w.Allow(t.Context(), "host", "second", etcd.Grant{Below: true, Write: true}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := host.Get(t.Context(), "n"); !errors.Is(err, engine.ErrRefused) || strings.Contains(err.Error(), "first") {
+		if _, err := host.Get(t.Context(), "n"); !errors.Is(err, world.ErrRefused) || strings.Contains(err.Error(), "first") {
 			t.Errorf("with the old password: %v", err)
 		}
 	})
@@ -438,7 +438,7 @@ func TestSlowReader(t *testing.T) {
 			}
 			writes = 0
 		}
-		if !errors.Is(failed, engine.ErrCompacted) {
+		if !errors.Is(failed, world.ErrCompacted) {
 			t.Errorf("after %d writes: %v", next, failed)
 		}
 	})
@@ -465,7 +465,7 @@ func TestForgottenToken(t *testing.T) {
 			m.await(etcd.Options{Endpoints: []string{m.endpoint}, User: "root", Password: "secret"})
 			for range 6 {
 				for b, err := range w.Watch(t.Context(), "n", from) {
-					if errors.Is(err, engine.ErrUnavailable) {
+					if errors.Is(err, world.ErrUnavailable) {
 						break // of a busy machine
 					}
 					if err != nil || len(b.Updates) != 1 || string(b.Updates[0].Value) != "1" {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
@@ -24,10 +24,10 @@ func TestFindingH10Large(t *testing.T) {
 			last = put(t, w, fmt.Sprintf("k/%02d", i), value)
 		}
 		half := []byte(value[:len(value)/2-100])
-		if _, _, err := w.Txn(t.Context(), nil, []engine.Op{{Key: "k/x", Value: half}, {Key: "k/y", Value: half}}); err != nil {
+		if _, _, err := w.Txn(t.Context(), nil, []world.Op{{Key: "k/x", Value: half}, {Key: "k/y", Value: half}}); err != nil {
 			t.Fatal(err)
 		}
-		o := engine.ListOptions{Limit: 1000, At: last}
+		o := world.ListOptions{Limit: 1000, At: last}
 		n, pages := 0, 0
 		for more := true; more; pages++ {
 			p, err := w.List(t.Context(), "k/", o)
@@ -49,7 +49,7 @@ func TestFindingH10Large(t *testing.T) {
 		if n != keys || pages < 3 {
 			t.Errorf("%d keys came in %d pages", n, pages)
 		}
-		if p, err := w.List(t.Context(), "k/", engine.ListOptions{}); err != nil || len(p.KVs) != keys+2 || p.More {
+		if p, err := w.List(t.Context(), "k/", world.ListOptions{}); err != nil || len(p.KVs) != keys+2 || p.More {
 			t.Errorf("%d keys came without a limit: %v", len(p.KVs), err)
 		}
 		n = 0

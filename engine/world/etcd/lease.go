@@ -15,8 +15,8 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // lease is a lease of etcd with the goroutine that renews it. ctx ends with the lease, or with the World.
@@ -37,13 +37,13 @@ type lease struct {
 	hangUp context.CancelFunc
 }
 
-// Lease implements engine.World. etcd counts whole seconds, and has a shortest time that follows from its elections.
-func (w *World) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+// Lease implements world.World. etcd counts whole seconds, and has a shortest time that follows from its elections.
+func (w *World) Lease(ctx context.Context, ttl time.Duration) (world.Lease, error) {
 	if err := w.ready(ctx); err != nil {
 		return nil, err
 	}
 	if ttl <= 0 {
-		return nil, fmt.Errorf("%w: a lease of %s must be longer than nothing", engine.ErrRefused, ttl)
+		return nil, fmt.Errorf("%w: a lease of %s must be longer than nothing", world.ErrRefused, ttl)
 	}
 	l := &lease{w: w}
 	l.ctx, l.cancel = context.WithCancel(w.ctx)
@@ -64,7 +64,7 @@ func (w *World) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, err
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
-		return nil, engine.ErrClosed // the lease has no keys, and ends by itself
+		return nil, world.ErrClosed // the lease has no keys, and ends by itself
 	}
 	l.until.Store(int64(granted + l.ttl))
 	w.leases[l] = struct{}{}
@@ -72,21 +72,21 @@ func (w *World) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, err
 	return l, nil
 }
 
-// ID implements engine.Lease. It is the name that etcdctl shows.
+// ID implements world.Lease. It is the name that etcdctl shows.
 func (l *lease) ID() string { return leaseID(int64(l.id)) }
 
 func leaseID(number int64) string { return strconv.FormatInt(number, 16) }
 
-// Done implements engine.Lease.
+// Done implements world.Lease.
 func (l *lease) Done() <-chan struct{} { return l.ctx.Done() }
 
-// Holds implements engine.Lease.
+// Holds implements world.Lease.
 func (l *lease) Holds() bool {
 	return l.ctx.Err() == nil && l.w.o.Uptime() < time.Duration(l.until.Load())
 }
 
-// Held implements engine.World.
-func (w *World) Held(id string) engine.Lease {
+// Held implements world.World.
+func (w *World) Held(id string) world.Lease {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for l := range w.leases {
@@ -105,10 +105,10 @@ func (l *lease) end() {
 	delete(l.w.leases, l)
 }
 
-// Leave implements engine.Lease.
+// Leave implements world.Lease.
 func (l *lease) Leave() { l.end() }
 
-// Revoke implements engine.Lease.
+// Revoke implements world.Lease.
 func (l *lease) Revoke(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -239,13 +239,13 @@ func (l *lease) connect(ctx context.Context) error {
 }
 
 // attached returns the lease of an operation as etcd names it.
-func (w *World) attached(given engine.Lease) (clientv3.LeaseID, error) {
+func (w *World) attached(given world.Lease) (clientv3.LeaseID, error) {
 	l, ok := given.(*lease)
 	if !ok || l.w != w {
-		return 0, fmt.Errorf("%w: the lease is of another store", engine.ErrRefused)
+		return 0, fmt.Errorf("%w: the lease is of another store", world.ErrRefused)
 	}
 	if l.ctx.Err() != nil {
-		return 0, engine.ErrLeaseEnded
+		return 0, world.ErrLeaseEnded
 	}
 	return l.id, nil
 }

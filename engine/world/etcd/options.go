@@ -14,8 +14,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -56,7 +56,7 @@ const (
 )
 
 // ErrCertificate says that one of the two sides does not accept the other side's certificate. It comes with
-// engine.ErrRefused.
+// world.ErrRefused.
 var ErrCertificate = errors.New("a certificate is not accepted")
 
 // ParseAddress reads etcd://HOST:PORT[,HOST:PORT...][/PREFIX] into Options. The error tells of all faults at once.
@@ -186,9 +186,9 @@ func (o Options) tls() (*tls.Config, error) {
 		pem, err := readPEM(o.CA)
 		c.RootCAs = x509.NewCertPool()
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("%w: %w", engine.ErrRefused, err))
+			wrong = append(wrong, fmt.Errorf("%w: %w", world.ErrRefused, err))
 		} else if !c.RootCAs.AppendCertsFromPEM(pem) {
-			wrong = append(wrong, fmt.Errorf("%w: %s holds no certificate in PEM", engine.ErrRefused, o.CA))
+			wrong = append(wrong, fmt.Errorf("%w: %s holds no certificate in PEM", world.ErrRefused, o.CA))
 		}
 	}
 	if o.Cert != "" {
@@ -202,7 +202,7 @@ func (o Options) tls() (*tls.Config, error) {
 			return &pair, err
 		}
 		if _, err := read(nil); err != nil {
-			wrong = append(wrong, fmt.Errorf("%w: certificate %s with key %s: %w", engine.ErrRefused, o.Cert, o.Key, err))
+			wrong = append(wrong, fmt.Errorf("%w: certificate %s with key %s: %w", world.ErrRefused, o.Cert, o.Key, err))
 		}
 		c.GetClientCertificate = read
 	}

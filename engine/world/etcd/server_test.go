@@ -21,7 +21,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/internal/nstest"
@@ -186,10 +186,10 @@ func (m *member) await(o etcd.Options) {
 	defer cancel()
 	for {
 		_, err := w.Get(ctx, "none")
-		if errors.Is(err, engine.ErrNotFound) {
+		if errors.Is(err, world.ErrNotFound) {
 			return
 		}
-		if !errors.Is(err, engine.ErrUnavailable) {
+		if !errors.Is(err, world.ErrUnavailable) {
 			m.t.Fatalf("%s does not get ready: %v", m.endpoint, err)
 		}
 	}
@@ -232,9 +232,9 @@ func compact(t *testing.T, endpoint string) {
 }
 
 // put writes one key.
-func put(t testing.TB, w engine.World, key, value string) int64 {
+func put(t testing.TB, w world.World, key, value string) int64 {
 	t.Helper()
-	rev, ok, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte(value)}})
+	rev, ok, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte(value)}})
 	if err != nil || !ok {
 		t.Fatal(key, ok, err)
 	}

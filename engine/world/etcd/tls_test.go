@@ -20,7 +20,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/etcd"
 )
 
@@ -118,7 +118,7 @@ func TestWrongCertificate(t *testing.T) {
 				return certificate(err)
 			})
 		}
-		if _, err := open(t, base).Get(t.Context(), "a"); !errors.Is(err, engine.ErrUnavailable) {
+		if _, err := open(t, base).Get(t.Context(), "a"); !errors.Is(err, world.ErrUnavailable) {
 			t.Errorf("without encryption: %v", err)
 		}
 	})
@@ -127,7 +127,7 @@ func TestWrongCertificate(t *testing.T) {
 // certificate returns nil for the error of a certificate. A server that hangs up is at times faster than its reason, so the
 // first error may be of a lost connection.
 func certificate(err error) error {
-	if errors.Is(err, etcd.ErrCertificate) && errors.Is(err, engine.ErrRefused) && !errors.Is(err, engine.ErrUnavailable) {
+	if errors.Is(err, etcd.ErrCertificate) && errors.Is(err, world.ErrRefused) && !errors.Is(err, world.ErrUnavailable) {
 		return nil
 	}
 	return fmt.Errorf("it answers %v", err)
@@ -192,8 +192,8 @@ func testRights(t *testing.T, host, root *etcd.World) {
 	}
 	for allowed, keys := range may {
 		for _, key := range keys {
-			_, _, err := host.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: []byte("host")}})
-			if allowed != (err == nil) || !allowed && !errors.Is(err, engine.ErrRefused) {
+			_, _, err := host.Txn(t.Context(), nil, []world.Op{{Key: key, Value: []byte("host")}})
+			if allowed != (err == nil) || !allowed && !errors.Is(err, world.ErrRefused) {
 				t.Errorf("write %s, allowed %t: %v", key, allowed, err)
 			}
 		}
@@ -202,15 +202,15 @@ func testRights(t *testing.T, host, root *etcd.World) {
 		"m/host:web1/": true, "m/all/": true, "m/group:web/": true, "hosts/": true, "i/": true, "exports/all/": true,
 		"": false, "m/": false, "m/host:web2/": false, "m/group:db/": false, "s/": false, "exports/": false,
 	} {
-		p, err := host.List(t.Context(), prefix, engine.ListOptions{Limit: 1})
-		if allowed != (err == nil) || !allowed && !errors.Is(err, engine.ErrRefused) {
+		p, err := host.List(t.Context(), prefix, world.ListOptions{Limit: 1})
+		if allowed != (err == nil) || !allowed && !errors.Is(err, world.ErrRefused) {
 			t.Errorf("list %q, allowed %t: %v, %v", prefix, allowed, p, err)
 		}
 		if allowed {
 			continue
 		}
 		for _, err := range host.Watch(t.Context(), prefix, 0) {
-			if !errors.Is(err, engine.ErrRefused) {
+			if !errors.Is(err, world.ErrRefused) {
 				t.Errorf("watch %q: %v", prefix, err)
 			}
 			break
@@ -220,7 +220,7 @@ func testRights(t *testing.T, host, root *etcd.World) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rev, _, err := host.Txn(t.Context(), nil, []engine.Op{{Key: "hosts/web1", Value: []byte("alive"), Lease: l}})
+	rev, _, err := host.Txn(t.Context(), nil, []world.Op{{Key: "hosts/web1", Value: []byte("alive"), Lease: l}})
 	if err != nil {
 		t.Fatal("its place with a lease:", err)
 	}

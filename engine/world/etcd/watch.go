@@ -17,15 +17,15 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
-// Watch implements engine.World. Where it has met no server for Options.Timeout, it yields engine.ErrUnavailable and
+// Watch implements world.World. Where it has met no server for Options.Timeout, it yields world.ErrUnavailable and
 // ends. Its caller then watches again from the last revision that it has seen.
-func (w *World) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+func (w *World) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		if err := w.follow(ctx, prefix, from, yield); err != nil && ctx.Err() == nil {
-			yield(engine.Batch{}, err)
+			yield(world.Batch{}, err)
 		}
 	}
 }
@@ -40,10 +40,10 @@ const (
 var errStopped = errors.New("the loop has ended")
 
 // follow yields batches from one stream after another.
-func (w *World) follow(ctx context.Context, prefix string, from int64, yield func(engine.Batch, error) bool) error {
+func (w *World) follow(ctx context.Context, prefix string, from int64, yield func(world.Batch, error) bool) error {
 	met, pause := w.o.Clock.Now(), firstPause
 	f := &follower{w: w, prefix: w.o.Prefix + prefix, told: from}
-	f.yield = func(b engine.Batch) bool {
+	f.yield = func(b world.Batch) bool {
 		return ctx.Err() == nil && yield(b, nil)
 	}
 	for {
@@ -55,7 +55,7 @@ func (w *World) follow(ctx context.Context, prefix string, from int64, yield fun
 		case errors.Is(err, errStopped):
 			return nil
 		case w.ctx.Err() != nil:
-			return engine.ErrClosed
+			return world.ErrClosed
 		case ctx.Err() != nil:
 			return ctx.Err()
 		}
@@ -66,7 +66,7 @@ func (w *World) follow(ctx context.Context, prefix string, from int64, yield fun
 		if f.signAgain(ctx, err) {
 			continue
 		}
-		if err = classify(err); !errors.Is(err, engine.ErrUnavailable) || now.Sub(met) > w.o.Timeout {
+		if err = classify(err); !errors.Is(err, world.ErrUnavailable) || now.Sub(met) > w.o.Timeout {
 			return err
 		}
 		if err := w.pause(ctx, pause); err != nil {
@@ -84,15 +84,15 @@ type follower struct {
 	met    bool  // the last stream has begun
 	again  bool  // a new token was got for the next stream
 	token  string
-	part   engine.Batch // the begin of a revision whose rest comes in the next answer
-	yield  func(engine.Batch) bool
+	part   world.Batch // the begin of a revision whose rest comes in the next answer
+	yield  func(world.Batch) bool
 }
 
 // signAgain gets a new token where a server has refused the stream of a user, and reports whether another stream is worth it. A
 // server that has restarted knows no tokens from before, though the others of its cluster do, and an old version then speaks
 // of a missing right. A refusal with a new token is meant.
 func (f *follower) signAgain(ctx context.Context, err error) bool {
-	if f.w.o.User == "" || f.again || !errors.Is(classify(err), engine.ErrRefused) {
+	if f.w.o.User == "" || f.again || !errors.Is(classify(err), world.ErrRefused) {
 		return false
 	}
 	f.again = true
@@ -115,7 +115,7 @@ func (f *follower) stream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.part = engine.Batch{}
+	f.part = world.Batch{}
 	for {
 		resp, err := s.Recv()
 		if err != nil {
@@ -123,7 +123,7 @@ func (f *follower) stream(ctx context.Context) error {
 		}
 		switch {
 		case resp.CompactRevision != 0:
-			return fmt.Errorf("watch from revision %d, kept since %d: %w", f.told, resp.CompactRevision, engine.ErrCompacted)
+			return fmt.Errorf("watch from revision %d, kept since %d: %w", f.told, resp.CompactRevision, world.ErrCompacted)
 		case resp.Canceled:
 			return cancelled(resp.CancelReason)
 		case resp.Created:
@@ -161,7 +161,7 @@ func (f *follower) begin(ctx context.Context) error {
 		_, err := c.Get(ctx, f.prefix, clientv3.WithRev(f.told), clientv3.WithCountOnly())
 		return err
 	})
-	if err = classify(err); errors.Is(err, engine.ErrCompacted) {
+	if err = classify(err); errors.Is(err, world.ErrCompacted) {
 		return fmt.Errorf("watch from revision %d: %w", f.told, err)
 	}
 	return err
@@ -178,10 +178,10 @@ func cancelled(reason string) error {
 // take yields the revisions of one answer, but for one that goes on in the next answer. One without changes is a bookmark.
 func (f *follower) take(resp *pb.WatchResponse) error {
 	if len(resp.Events) == 0 {
-		return f.tell(engine.Batch{Revision: resp.Header.Revision})
+		return f.tell(world.Batch{Revision: resp.Header.Revision})
 	}
 	b := f.part
-	f.part = engine.Batch{}
+	f.part = world.Batch{}
 	for _, e := range resp.Events {
 		if e.Kv.ModRevision != b.Revision && len(b.Updates) > 0 {
 			if err := f.tell(b); err != nil {
@@ -200,7 +200,7 @@ func (f *follower) take(resp *pb.WatchResponse) error {
 }
 
 // tell yields a batch that is new to the user.
-func (f *follower) tell(b engine.Batch) error {
+func (f *follower) tell(b world.Batch) error {
 	if b.Revision <= f.told {
 		return nil
 	}
@@ -211,10 +211,10 @@ func (f *follower) tell(b engine.Batch) error {
 	return nil
 }
 
-func (f *follower) update(e *mvccpb.Event) engine.Update {
+func (f *follower) update(e *mvccpb.Event) world.Update {
 	if e.Type == mvccpb.DELETE {
-		kv := engine.KV{Key: strings.TrimPrefix(string(e.Kv.Key), f.w.o.Prefix), Revision: e.Kv.ModRevision}
-		return engine.Update{KV: kv, Deleted: true}
+		kv := world.KV{Key: strings.TrimPrefix(string(e.Kv.Key), f.w.o.Prefix), Revision: e.Kv.ModRevision}
+		return world.Update{KV: kv, Deleted: true}
 	}
-	return engine.Update{KV: f.w.kv(e.Kv)}
+	return world.Update{KV: f.w.kv(e.Kv)}
 }

@@ -19,15 +19,15 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // maxRedial is the longest pause between two tries to connect. The library's own is two minutes, by which a host would
 // come back after an outage that ended long ago. Half of it is jitter, since all hosts of a fleet lose a store at once.
 const maxRedial = 10 * time.Second
 
-// World is an engine.World in a cluster of etcd.
+// World is an world.World in a cluster of etcd.
 type World struct {
 	o      Options
 	log    *slog.Logger
@@ -45,13 +45,13 @@ type World struct {
 	closed bool
 }
 
-var _ engine.World = (*World)(nil)
+var _ world.World = (*World)(nil)
 
 // Open makes a World of a cluster. It reads the files of the options and connects to no server, so it works while the
-// cluster is away. An error is of the class engine.ErrRefused: the options or the files are wrong.
+// cluster is away. An error is of the class world.ErrRefused: the options or the files are wrong.
 func Open(_ context.Context, o Options) (*World, error) {
 	if err := o.check(); err != nil {
-		return nil, fmt.Errorf("%w: %w", engine.ErrRefused, err)
+		return nil, fmt.Errorf("%w: %w", world.ErrRefused, err)
 	}
 	o = o.withDefaults()
 	secure, err := o.tls()
@@ -82,10 +82,10 @@ func Open(_ context.Context, o Options) (*World, error) {
 	return w, nil
 }
 
-// Limits implements engine.World.
-func (w *World) Limits() engine.Limits { return engine.DefaultLimits() }
+// Limits implements world.World.
+func (w *World) Limits() world.Limits { return world.DefaultLimits() }
 
-// Close implements engine.World. It waits for the store as long as one call does. A lease that it cannot revoke ends by
+// Close implements world.World. It waits for the store as long as one call does. A lease that it cannot revoke ends by
 // itself, within its time.
 func (w *World) Close() error {
 	w.mu.Lock()
@@ -121,15 +121,15 @@ func (w *World) revokeAll(leases []*lease) (failed []error) {
 	return failed
 }
 
-// Get implements engine.World.
-func (w *World) Get(ctx context.Context, key string) (kv engine.KV, err error) {
+// Get implements world.World.
+func (w *World) Get(ctx context.Context, key string) (kv world.KV, err error) {
 	err = w.call(ctx, repeatable, func(ctx context.Context, c *clientv3.Client) error {
 		resp, err := c.Get(ctx, w.o.Prefix+key)
 		if err != nil {
 			return err
 		}
 		if len(resp.Kvs) == 0 {
-			return fmt.Errorf("key %q: %w", key, engine.ErrNotFound)
+			return fmt.Errorf("key %q: %w", key, world.ErrNotFound)
 		}
 		kv = w.kv(resp.Kvs[0])
 		return nil
@@ -146,11 +146,11 @@ const pageBytes = 8 << 20
 // maxMessage is the greatest answer in bytes. The next part of a list is smaller where one is longer.
 const maxMessage = 16 << 20
 
-// List implements engine.World. A page without a limit is read in parts, at one revision. One with a limit ends early where its keys are large.
-func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (p engine.Page, err error) {
+// List implements world.World. A page without a limit is read in parts, at one revision. One with a limit ends early where its keys are large.
+func (w *World) List(ctx context.Context, prefix string, o world.ListOptions) (p world.Page, err error) {
 	for {
 		p, err = w.list(ctx, prefix, o)
-		if o.At != 0 || !errors.Is(err, engine.ErrCompacted) {
+		if o.At != 0 || !errors.Is(err, world.ErrCompacted) {
 			return p, err
 		}
 		// A list of now that took too long begins again.
@@ -158,8 +158,8 @@ func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (
 }
 
 // list reads one page in parts.
-func (w *World) list(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
-	p := engine.Page{Revision: o.At}
+func (w *World) list(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
+	p := world.Page{Revision: o.At}
 	size := 0
 	for most := chunk; ; {
 		n := most
@@ -168,7 +168,7 @@ func (w *World) list(ctx context.Context, prefix string, o engine.ListOptions) (
 		}
 		resp, err := w.part(ctx, prefix, o.After, p.Revision, n)
 		if err != nil {
-			return engine.Page{}, err
+			return world.Page{}, err
 		}
 		if resp == nil {
 			most = max(1, n/8)
@@ -214,8 +214,8 @@ func tooLong(err error) bool {
 	return status.Code(err) == codes.ResourceExhausted && strings.Contains(err.Error(), "received message larger than max")
 }
 
-// Txn implements engine.World.
-func (w *World) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (rev int64, ok bool, err error) {
+// Txn implements world.World.
+func (w *World) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (rev int64, ok bool, err error) {
 	if err := w.ready(ctx); err != nil {
 		return 0, false, err
 	}
@@ -242,7 +242,7 @@ func (w *World) Txn(ctx context.Context, compares []engine.Compare, ops []engine
 }
 
 // ops are operations as etcd takes them.
-func (w *World) ops(ops []engine.Op) ([]clientv3.Op, error) {
+func (w *World) ops(ops []world.Op) ([]clientv3.Op, error) {
 	var out []clientv3.Op
 	for _, op := range ops {
 		key := w.o.Prefix + op.Key
@@ -264,8 +264,8 @@ func (w *World) ops(ops []engine.Op) ([]clientv3.Op, error) {
 }
 
 // kv is a key as the World shows it.
-func (w *World) kv(kv *storedKV) engine.KV {
-	out := engine.KV{
+func (w *World) kv(kv *storedKV) world.KV {
+	out := world.KV{
 		Key: strings.TrimPrefix(string(kv.Key), w.o.Prefix), Value: kv.Value, Revision: kv.ModRevision, Created: kv.CreateRevision,
 	}
 	if kv.Lease != 0 {
@@ -326,6 +326,6 @@ func (w *World) pause(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-w.ctx.Done():
-		return engine.ErrClosed
+		return world.ErrClosed
 	}
 }

@@ -10,26 +10,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // line is one line of the file. It has one of four meanings, by the field that is set.
 type line struct {
-	Begin string     `json:"begin,omitempty"` // a list of all keys with this prefix follows
-	Put   *engine.KV `json:"put,omitempty"`
-	Gone  string     `json:"gone,omitempty"` // a key that was deleted
-	At    int64      `json:"at,omitempty"`   // all lines before it count, and are the store at this revision
+	Begin string    `json:"begin,omitempty"` // a list of all keys with this prefix follows
+	Put   *world.KV `json:"put,omitempty"`
+	Gone  string    `json:"gone,omitempty"` // a key that was deleted
+	At    int64     `json:"at,omitempty"`   // all lines before it count, and are the store at this revision
 }
 
 // content is the meaning of all lines of a file together. It belongs to its reader.
 type content struct {
-	keys     map[string]engine.KV
+	keys     map[string]world.KV
 	revision int64
 }
 
 // read reads a file up to its last revision. An absent file is an empty one.
 func read(path string) (*content, error) {
-	c := &content{keys: map[string]engine.KV{}}
+	c := &content{keys: map[string]world.KV{}}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) || path == "" {
 		return c, nil
@@ -64,7 +64,7 @@ func (c *content) apply(lines []line) {
 	for _, l := range lines {
 		switch {
 		case l.Begin != "":
-			maps.DeleteFunc(c.keys, func(key string, _ engine.KV) bool { return strings.HasPrefix(key, l.Begin) })
+			maps.DeleteFunc(c.keys, func(key string, _ world.KV) bool { return strings.HasPrefix(key, l.Begin) })
 		case l.Put != nil:
 			c.keys[l.Put.Key] = *l.Put
 		default:
@@ -75,8 +75,8 @@ func (c *content) apply(lines []line) {
 
 // page answers as a store with this content would. The revision is that of the content, whatever the reader asks for: the
 // content has no history.
-func (c *content) page(prefix string, o engine.ListOptions) engine.Page {
-	p := engine.Page{Revision: c.revision}
+func (c *content) page(prefix string, o world.ListOptions) world.Page {
+	p := world.Page{Revision: c.revision}
 	for _, key := range slices.Sorted(maps.Keys(c.keys)) {
 		if !strings.HasPrefix(key, prefix) || key <= o.After && o.After != "" {
 			continue

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Options say what is kept, and where.
@@ -23,9 +23,9 @@ type Options struct {
 	Log    *slog.Logger // nil is silent
 }
 
-// World is an engine.World over a store, for one reader. Make it with New, and close it before the store.
+// World is an world.World over a store, for one reader. Make it with New, and close it before the store.
 type World struct {
-	engine.World
+	world.World
 	o Options
 
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ type World struct {
 }
 
 // New returns a World over a store, which its caller closes. It reads the file only where the store is away.
-func New(store engine.World, o Options) *World {
+func New(store world.World, o Options) *World {
 	w := &World{World: store, o: o, stale: map[string]bool{}}
 	w.o.Clock = clock.Or(o.Clock)
 	if o.Log == nil {
@@ -87,8 +87,8 @@ func (w *World) kept(key string) bool {
 	return strings.HasPrefix(key, w.o.Prefix)
 }
 
-// List implements engine.World.
-func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+// List implements world.World.
+func (w *World) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if !w.kept(prefix) {
 		return w.World.List(ctx, prefix, o)
 	}
@@ -96,7 +96,7 @@ func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (
 		return last.page(prefix, o), ctx.Err()
 	}
 	page, err := w.World.List(ctx, prefix, o)
-	if errors.Is(err, engine.ErrUnavailable) && o.After == "" && w.fallBack() {
+	if errors.Is(err, world.ErrUnavailable) && o.After == "" && w.fallBack() {
 		return w.List(ctx, prefix, o)
 	}
 	if err != nil {
@@ -176,13 +176,13 @@ const (
 	retryRefused = 10 * time.Second
 )
 
-// Watch implements engine.World. Where the store was away, it waits for the store, and then ends with engine.ErrCompacted:
+// Watch implements world.World. Where the store was away, it waits for the store, and then ends with world.ErrCompacted:
 // its reader lists again, from the store.
-func (w *World) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+func (w *World) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		if w.kept(prefix) && w.outdated(prefix) {
 			if w.meet(ctx, prefix) {
-				yield(engine.Batch{}, engine.ErrCompacted)
+				yield(world.Batch{}, world.ErrCompacted)
 			}
 			return
 		}
@@ -206,9 +206,9 @@ func (w *World) meet(ctx context.Context, key string) bool {
 			return false
 		}
 		pause := retry
-		if errors.Is(err, engine.ErrRefused) {
+		if errors.Is(err, world.ErrRefused) {
 			pause = retryRefused
-		} else if !errors.Is(err, engine.ErrUnavailable) {
+		} else if !errors.Is(err, world.ErrUnavailable) {
 			break
 		}
 		woken, stop := clock.After(w.o.Clock, pause)
@@ -240,7 +240,7 @@ func (w *World) isAway() bool {
 }
 
 // changed keeps the changes of a revision.
-func (w *World) changed(b engine.Batch) {
+func (w *World) changed(b world.Batch) {
 	w.note(func(f *file) error {
 		for _, u := range b.Updates {
 			switch {

@@ -16,8 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/kept"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/engine/world/worldtest"
@@ -34,14 +34,14 @@ func TestWorld(t *testing.T) {
 		t.Cleanup(func() { _ = w.Close() })
 		return worldtest.Backend{
 			World: &closing{w, inner}, Advance: clock.Advance, Bookmarks: true,
-			Lose: func(*testing.T) engine.World {
+			Lose: func(*testing.T) world.World {
 				other := inner.Join()
 				inner.Abandon()
 				return other
 			},
 			Compact: func(t *testing.T) {
 				for range 1200 {
-					if _, _, err := inner.Txn(t.Context(), nil, []engine.Op{{Key: "filler"}}); err != nil {
+					if _, _, err := inner.Txn(t.Context(), nil, []world.Op{{Key: "filler"}}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -53,14 +53,14 @@ func TestWorld(t *testing.T) {
 // closing closes both, as the program does.
 type closing struct {
 	*kept.World
-	store engine.World
+	store world.World
 }
 
 func (c *closing) Close() error { return errors.Join(c.World.Close(), c.store.Close()) }
 
 // lossy is a store that can be out of reach.
 type lossy struct {
-	engine.World
+	world.World
 	lost  atomic.Bool
 	asked atomic.Int32 // calls of Get
 	why   error        // set before lost; nil is ErrUnavailable
@@ -68,29 +68,29 @@ type lossy struct {
 
 func (l *lossy) err() error {
 	if l.lost.Load() {
-		return cmp.Or(l.why, engine.ErrUnavailable)
+		return cmp.Or(l.why, world.ErrUnavailable)
 	}
 	return nil
 }
 
-func (l *lossy) Get(ctx context.Context, key string) (engine.KV, error) {
+func (l *lossy) Get(ctx context.Context, key string) (world.KV, error) {
 	l.asked.Add(1)
 	if err := l.err(); err != nil {
-		return engine.KV{}, err
+		return world.KV{}, err
 	}
 	return l.World.Get(ctx, key)
 }
 
-func (l *lossy) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
+func (l *lossy) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
 	if err := l.err(); err != nil {
-		return engine.Page{}, err
+		return world.Page{}, err
 	}
 	return l.World.List(ctx, prefix, o)
 }
 
-func (l *lossy) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
+func (l *lossy) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
 	if err := l.err(); err != nil {
-		return func(yield func(engine.Batch, error) bool) { yield(engine.Batch{}, err) }
+		return func(yield func(world.Batch, error) bool) { yield(world.Batch{}, err) }
 	}
 	return l.World.Watch(ctx, prefix, from)
 }
@@ -119,7 +119,7 @@ func (r *rig) start() *kept.World {
 	return w
 }
 
-func (r *rig) do(ops ...engine.Op) {
+func (r *rig) do(ops ...world.Op) {
 	r.t.Helper()
 	if _, _, err := r.store.World.Txn(r.t.Context(), nil, ops); err != nil {
 		r.t.Fatal(err)
@@ -127,10 +127,10 @@ func (r *rig) do(ops ...engine.Op) {
 }
 
 // list returns the keys with their values, read in pages of two.
-func list(t *testing.T, w engine.World, prefix string) (text string, rev int64) {
+func list(t *testing.T, w world.World, prefix string) (text string, rev int64) {
 	t.Helper()
 	for after := ""; ; {
-		page, err := w.List(t.Context(), prefix, engine.ListOptions{At: rev, Limit: 2, After: after})
+		page, err := w.List(t.Context(), prefix, world.ListOptions{At: rev, Limit: 2, After: after})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func list(t *testing.T, w engine.World, prefix string) (text string, rev int64) 
 	}
 }
 
-func wantList(t *testing.T, w engine.World, prefix, want string) int64 {
+func wantList(t *testing.T, w world.World, prefix, want string) int64 {
 	t.Helper()
 	got, rev := list(t, w, prefix)
 	if got != want {
@@ -155,7 +155,7 @@ func wantList(t *testing.T, w engine.World, prefix, want string) int64 {
 }
 
 // next reads one batch behind a revision.
-func next(t *testing.T, w engine.World, from int64) (b engine.Batch, err error) {
+func next(t *testing.T, w world.World, from int64) (b world.Batch, err error) {
 	t.Helper()
 	for b, err = range w.Watch(t.Context(), "m/", from) {
 		if err != nil || len(b.Updates) > 0 {
@@ -170,13 +170,13 @@ func next(t *testing.T, w engine.World, from int64) (b engine.Batch, err error) 
 func TestStartWithoutStore(t *testing.T) {
 	r := newRig(t)
 	for i := range 5 {
-		r.do(engine.Op{Key: fmt.Sprint("m/a/", i), Value: []byte("old")})
+		r.do(world.Op{Key: fmt.Sprint("m/a/", i), Value: []byte("old")})
 	}
-	r.do(engine.Op{Key: "m/b/x", Value: []byte("1")}, engine.Op{Key: "other", Value: []byte("1")})
+	r.do(world.Op{Key: "m/b/x", Value: []byte("1")}, world.Op{Key: "other", Value: []byte("1")})
 	w := r.start()
 	wantList(t, w, "m/b/", "m/b/x=1 ")
 	_, rev := list(t, w, "m/a/")
-	r.do(engine.Op{Key: "m/a/0", Value: []byte("new")}, engine.Op{Key: "m/a/1", Delete: true})
+	r.do(world.Op{Key: "m/a/0", Value: []byte("new")}, world.Op{Key: "m/a/1", Delete: true})
 	if _, err := next(t, w, rev); err != nil {
 		t.Fatal(err)
 	}
@@ -184,22 +184,22 @@ func TestStartWithoutStore(t *testing.T) {
 
 	r.store.lost.Store(true)
 	w = r.start()
-	if _, err := w.List(t.Context(), "other", engine.ListOptions{}); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := w.List(t.Context(), "other", world.ListOptions{}); !errors.Is(err, world.ErrUnavailable) {
 		t.Error("another prefix:", err)
 	}
-	if _, err := w.Get(t.Context(), "m/b/x"); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := w.Get(t.Context(), "m/b/x"); !errors.Is(err, world.ErrUnavailable) {
 		t.Error("Get:", err)
 	}
 	rev = wantList(t, w, "m/a/", "m/a/0=new m/a/2=old m/a/3=old m/a/4=old ")
 	wantList(t, w, "m/b/", "m/b/x=1 ")
-	r.do(engine.Op{Key: "m/a/9", Value: []byte("late")})
+	r.do(world.Op{Key: "m/a/9", Value: []byte("late")})
 	ended := make(chan error)
 	go func() { _, err := next(t, w, rev); ended <- err }()
 	r.store.lost.Store(false)
 	for met := false; !met; {
 		select {
 		case err := <-ended:
-			if met = true; !errors.Is(err, engine.ErrCompacted) {
+			if met = true; !errors.Is(err, world.ErrCompacted) {
 				t.Error("the Watch has met the store:", err)
 			}
 		default:
@@ -208,7 +208,7 @@ func TestStartWithoutStore(t *testing.T) {
 	}
 	wantList(t, w, "m/a/", "m/a/0=new m/a/2=old m/a/3=old m/a/4=old m/a/9=late ")
 	r.store.lost.Store(true)
-	if _, err := w.List(t.Context(), "m/a/", engine.ListOptions{}); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := w.List(t.Context(), "m/a/", world.ListOptions{}); !errors.Is(err, world.ErrUnavailable) {
 		t.Error("the store was lost later:", err)
 	}
 }
@@ -225,11 +225,11 @@ func TestLostAfterStart(t *testing.T) {
 		t.Error("a file without an answer counts")
 	}
 	r.store.lost.Store(true)
-	if _, err := w.List(t.Context(), "m/", engine.ListOptions{}); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := w.List(t.Context(), "m/", world.ListOptions{}); !errors.Is(err, world.ErrUnavailable) {
 		t.Error("without a last state:", err)
 	}
 	r.store.lost.Store(false)
-	r.do(engine.Op{Key: "m/a/1", Value: []byte("old")})
+	r.do(world.Op{Key: "m/a/1", Value: []byte("old")})
 	wantList(t, w, "m/", "m/a/1=old ")
 	_ = w.Close()
 	if !kept.Met(r.path) {
@@ -240,8 +240,8 @@ func TestLostAfterStart(t *testing.T) {
 	r.store.lost.Store(true)
 	rev := wantList(t, w, "m/a/", "m/a/1=old ")
 	r.store.lost.Store(false)
-	r.do(engine.Op{Key: "m/a/2", Value: []byte("new")})
-	if _, err := next(t, w, rev); !errors.Is(err, engine.ErrCompacted) {
+	r.do(world.Op{Key: "m/a/2", Value: []byte("new")})
+	if _, err := next(t, w, rev); !errors.Is(err, world.ErrCompacted) {
 		t.Error("the reader was not told to list again:", err)
 	}
 	wantList(t, w, "m/a/", "m/a/1=old m/a/2=new ")
@@ -250,12 +250,12 @@ func TestLostAfterStart(t *testing.T) {
 // TestRefused: a store that refuses this host is not met until it takes the host again.
 func TestRefused(t *testing.T) {
 	r := newRig(t)
-	r.do(engine.Op{Key: "m/1", Value: []byte("a")})
+	r.do(world.Op{Key: "m/1", Value: []byte("a")})
 	w := r.start()
 	wantList(t, w, "m/", "m/1=a ")
 	_ = w.Close()
 	r.store.lost.Store(true)
-	r.store.why = engine.ErrRefused
+	r.store.why = world.ErrRefused
 	w = r.start()
 	rev := wantList(t, w, "m/", "m/1=a ")
 	ended := make(chan error)
@@ -273,7 +273,7 @@ func TestRefused(t *testing.T) {
 	for {
 		select {
 		case err := <-ended:
-			if !errors.Is(err, engine.ErrCompacted) {
+			if !errors.Is(err, world.ErrCompacted) {
 				t.Error("the Watch has met the store:", err)
 			}
 			return
@@ -299,10 +299,10 @@ func TestFirstStart(t *testing.T) {
 // TestTornFile: what a process could not write to its end does not count, at whatever byte it has died.
 func TestTornFile(t *testing.T) {
 	r := newRig(t)
-	r.do(engine.Op{Key: "m/1", Value: []byte("a")})
+	r.do(world.Op{Key: "m/1", Value: []byte("a")})
 	w := r.start()
 	rev := wantList(t, w, "m/", "m/1=a ")
-	r.do(engine.Op{Key: "m/1", Value: []byte("b")}, engine.Op{Key: "m/2", Value: []byte("b")})
+	r.do(world.Op{Key: "m/1", Value: []byte("b")}, world.Op{Key: "m/2", Value: []byte("b")})
 	before, err := os.ReadFile(r.path)
 	if err != nil {
 		t.Fatal(err)
@@ -337,7 +337,7 @@ func TestFileStaysSmall(t *testing.T) {
 	_, rev := list(t, w, "m/")
 	big := strings.Repeat("x", 100<<10)
 	for i := range 40 {
-		r.do(engine.Op{Key: "m/1", Value: fmt.Append(nil, big, i)})
+		r.do(world.Op{Key: "m/1", Value: fmt.Append(nil, big, i)})
 		b, err := next(t, w, rev)
 		if err != nil {
 			t.Fatal(err)
@@ -356,7 +356,7 @@ func TestFileStaysSmall(t *testing.T) {
 func TestNoFile(t *testing.T) {
 	r := newRig(t)
 	r.path = filepath.Join(r.path, "none", "f")
-	r.do(engine.Op{Key: "m/1", Value: []byte("a")})
+	r.do(world.Op{Key: "m/1", Value: []byte("a")})
 	w := r.start()
 	wantList(t, w, "m/", "m/1=a ")
 	if n := strings.Count(r.log.String(), "can't be kept"); n != 1 {

@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/kept"
 )
 
 // putLine is the line of the file for a key.
 func putLine(t *testing.T, key, value string) string {
 	t.Helper()
-	text, err := json.Marshal(map[string]any{"put": engine.KV{Key: key, Value: []byte(value)}})
+	text, err := json.Marshal(map[string]any{"put": world.KV{Key: key, Value: []byte(value)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,15 +83,15 @@ func TestPagesOfTheFile(t *testing.T) {
 	w := r.start()
 	for _, c := range []struct {
 		prefix string
-		o      engine.ListOptions
+		o      world.ListOptions
 		want   string
 		more   bool
 	}{
-		{"m/", engine.ListOptions{}, "m/a m/b m/sub/c m/sub/d", false}, {"m/sub/", engine.ListOptions{}, "m/sub/c m/sub/d", false},
-		{"m/", engine.ListOptions{Limit: 4}, "m/a m/b m/sub/c m/sub/d", false}, {"m/", engine.ListOptions{Limit: 3}, "m/a m/b m/sub/c", true},
-		{"m/", engine.ListOptions{After: "m/b"}, "m/sub/c m/sub/d", false}, {"m/", engine.ListOptions{After: "m/b", Limit: 1}, "m/sub/c", true},
-		{"m/", engine.ListOptions{After: "m/c"}, "m/sub/c m/sub/d", false}, {"m/", engine.ListOptions{After: "m/z"}, "", false},
-		{"m/", engine.ListOptions{At: 3}, "m/a m/b m/sub/c m/sub/d", false}, {"m/none/", engine.ListOptions{}, "", false},
+		{"m/", world.ListOptions{}, "m/a m/b m/sub/c m/sub/d", false}, {"m/sub/", world.ListOptions{}, "m/sub/c m/sub/d", false},
+		{"m/", world.ListOptions{Limit: 4}, "m/a m/b m/sub/c m/sub/d", false}, {"m/", world.ListOptions{Limit: 3}, "m/a m/b m/sub/c", true},
+		{"m/", world.ListOptions{After: "m/b"}, "m/sub/c m/sub/d", false}, {"m/", world.ListOptions{After: "m/b", Limit: 1}, "m/sub/c", true},
+		{"m/", world.ListOptions{After: "m/c"}, "m/sub/c m/sub/d", false}, {"m/", world.ListOptions{After: "m/z"}, "", false},
+		{"m/", world.ListOptions{At: 3}, "m/a m/b m/sub/c m/sub/d", false}, {"m/none/", world.ListOptions{}, "", false},
 	} {
 		page, err := w.List(t.Context(), c.prefix, c.o)
 		var keys []string
@@ -104,15 +104,15 @@ func TestPagesOfTheFile(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := w.List(ended, "m/", engine.ListOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := w.List(ended, "m/", world.ListOptions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 	for _, prefix := range []string{"n/", ""} {
-		if _, err := w.List(t.Context(), prefix, engine.ListOptions{}); !errors.Is(err, engine.ErrUnavailable) {
+		if _, err := w.List(t.Context(), prefix, world.ListOptions{}); !errors.Is(err, world.ErrUnavailable) {
 			t.Errorf("%q is not kept: %v", prefix, err)
 		}
 	}
-	if _, err := w.Get(t.Context(), "m/a"); !errors.Is(err, engine.ErrUnavailable) {
+	if _, err := w.Get(t.Context(), "m/a"); !errors.Is(err, world.ErrUnavailable) {
 		t.Errorf("a Get is answered by the store alone: %v", err)
 	}
 }

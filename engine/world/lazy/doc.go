@@ -1,4 +1,4 @@
-// Package lazy makes an engine.World that opens its store at the first use. So a
+// Package lazy makes an world.World that opens its store at the first use. So a
 // daemon whose graph shares nothing pays neither the time nor the memory of a store.
 //
 // # Laws

@@ -6,25 +6,25 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
-// World is an engine.World that is opened at its first use. Make it with New.
+// World is an world.World that is opened at its first use. Make it with New.
 type World struct {
-	open func() (engine.World, error)
+	open func() (world.World, error)
 	used chan struct{} // closed when world is set
 
 	mu     sync.Mutex // held while the store is opened: other callers wait for it
-	world  engine.World
+	world  world.World
 	closed bool
 }
 
-var _ engine.World = (*World)(nil)
+var _ world.World = (*World)(nil)
 
-// New returns a World that open will open. The limits are engine.DefaultLimits, which
+// New returns a World that open will open. The limits are world.DefaultLimits, which
 // the opened World must have too. The function is never called at once by two
 // goroutines, and not again after it had no error.
-func New(open func() (engine.World, error)) *World {
+func New(open func() (world.World, error)) *World {
 	return &World{open: open, used: make(chan struct{})}
 }
 
@@ -33,12 +33,12 @@ func New(open func() (engine.World, error)) *World {
 func (w *World) Used() <-chan struct{} { return w.used }
 
 // opened returns the store, and opens it where that is due.
-func (w *World) opened() (engine.World, error) {
+func (w *World) opened() (world.World, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case w.closed:
-		return nil, engine.ErrClosed
+		return nil, world.ErrClosed
 	case w.world != nil:
 		return w.world, nil
 	}
@@ -62,26 +62,26 @@ func (w *World) Keep() error {
 	return kept.Keep()
 }
 
-// Get implements engine.World.
-func (w *World) Get(ctx context.Context, key string) (engine.KV, error) {
-	world, err := w.opened()
+// Get implements world.World.
+func (w *World) Get(ctx context.Context, key string) (world.KV, error) {
+	ws, err := w.opened()
 	if err != nil {
-		return engine.KV{}, err
+		return world.KV{}, err
 	}
-	return world.Get(ctx, key)
+	return ws.Get(ctx, key)
 }
 
-// List implements engine.World.
-func (w *World) List(ctx context.Context, prefix string, o engine.ListOptions) (engine.Page, error) {
-	world, err := w.opened()
+// List implements world.World.
+func (w *World) List(ctx context.Context, prefix string, o world.ListOptions) (world.Page, error) {
+	ws, err := w.opened()
 	if err != nil {
-		return engine.Page{}, err
+		return world.Page{}, err
 	}
-	return world.List(ctx, prefix, o)
+	return ws.List(ctx, prefix, o)
 }
 
-// Txn implements engine.World.
-func (w *World) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+// Txn implements world.World.
+func (w *World) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (int64, bool, error) {
 	world, err := w.opened()
 	if err != nil {
 		return 0, false, err
@@ -89,20 +89,20 @@ func (w *World) Txn(ctx context.Context, compares []engine.Compare, ops []engine
 	return world.Txn(ctx, compares, ops)
 }
 
-// Watch implements engine.World.
-func (w *World) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
-		world, err := w.opened()
+// Watch implements world.World.
+func (w *World) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
+		ws, err := w.opened()
 		if err != nil {
-			yield(engine.Batch{}, err)
+			yield(world.Batch{}, err)
 			return
 		}
-		world.Watch(ctx, prefix, from)(yield)
+		ws.Watch(ctx, prefix, from)(yield)
 	}
 }
 
-// Lease implements engine.World.
-func (w *World) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+// Lease implements world.World.
+func (w *World) Lease(ctx context.Context, ttl time.Duration) (world.Lease, error) {
 	world, err := w.opened()
 	if err != nil {
 		return nil, err
@@ -110,8 +110,8 @@ func (w *World) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, err
 	return world.Lease(ctx, ttl)
 }
 
-// Held implements engine.World. A store that was not opened has no lease.
-func (w *World) Held(id string) engine.Lease {
+// Held implements world.World. A store that was not opened has no lease.
+func (w *World) Held(id string) world.Lease {
 	w.mu.Lock()
 	world := w.world
 	w.mu.Unlock()
@@ -121,10 +121,10 @@ func (w *World) Held(id string) engine.Lease {
 	return world.Held(id)
 }
 
-// Limits implements engine.World.
-func (w *World) Limits() engine.Limits { return engine.DefaultLimits() }
+// Limits implements world.World.
+func (w *World) Limits() world.Limits { return world.DefaultLimits() }
 
-// Close implements engine.World.
+// Close implements world.World.
 func (w *World) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

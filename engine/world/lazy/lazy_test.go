@@ -7,8 +7,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/lazy"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/engine/world/worldtest"
@@ -24,17 +24,17 @@ func TestWorld(t *testing.T) {
 		clock := enginetest.NewClock()
 		inner := memory.New(memory.WithClock(clock), memory.WithHistory(history))
 		return worldtest.Backend{
-			World:     lazy.New(func() (engine.World, error) { return inner, nil }),
+			World:     lazy.New(func() (world.World, error) { return inner, nil }),
 			Advance:   clock.Advance,
 			Bookmarks: true,
-			Lose: func(*testing.T) engine.World {
+			Lose: func(*testing.T) world.World {
 				other := inner.Join()
 				inner.Abandon()
 				return other
 			},
 			Compact: func(t *testing.T) {
 				for range 2 * history {
-					if _, _, err := inner.Txn(t.Context(), nil, []engine.Op{{Key: "filler"}}); err != nil {
+					if _, _, err := inner.Txn(t.Context(), nil, []world.Op{{Key: "filler"}}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -46,8 +46,8 @@ func TestWorld(t *testing.T) {
 // TestUnused: nothing is opened before the first use, nor for Limits and Close, nor after Close.
 func TestUnused(t *testing.T) {
 	opened := 0
-	w := lazy.New(func() (engine.World, error) { opened++; return memory.New(), nil })
-	if w.Limits() != engine.DefaultLimits() {
+	w := lazy.New(func() (world.World, error) { opened++; return memory.New(), nil })
+	if w.Limits() != world.DefaultLimits() {
 		t.Error("other limits")
 	}
 	select {
@@ -58,7 +58,7 @@ func TestUnused(t *testing.T) {
 	if err := errors.Join(w.Close(), w.Close()); err != nil {
 		t.Error(err)
 	}
-	if _, err := w.Get(t.Context(), "a"); !errors.Is(err, engine.ErrClosed) {
+	if _, err := w.Get(t.Context(), "a"); !errors.Is(err, world.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 	if opened != 0 {
@@ -71,12 +71,12 @@ func TestFails(t *testing.T) {
 	bad := errors.New("no room")
 	var err error = bad
 	tries := 0
-	w := lazy.New(func() (engine.World, error) { tries++; return memory.New(), err })
+	w := lazy.New(func() (world.World, error) { tries++; return memory.New(), err })
 	defer w.Close()
 	ctx := t.Context()
 	calls := []func() error{
 		func() error { _, err := w.Get(ctx, "a"); return err },
-		func() error { _, err := w.List(ctx, "", engine.ListOptions{}); return err },
+		func() error { _, err := w.List(ctx, "", world.ListOptions{}); return err },
 		func() error { _, _, err := w.Txn(ctx, nil, nil); return err },
 		func() error { _, err := w.Lease(ctx, time.Minute); return err },
 		func() error {
@@ -95,7 +95,7 @@ func TestFails(t *testing.T) {
 	if _, got := w.Lease(ctx, time.Minute); got != nil {
 		t.Error(got)
 	}
-	if _, _, got := w.Txn(ctx, nil, []engine.Op{{Key: "a"}}); got != nil || tries != len(calls)+1 {
+	if _, _, got := w.Txn(ctx, nil, []world.Op{{Key: "a"}}); got != nil || tries != len(calls)+1 {
 		t.Errorf("%v after %d tries", got, tries)
 	}
 	<-w.Used()
@@ -103,7 +103,7 @@ func TestFails(t *testing.T) {
 
 // keptWorld is a store with a file.
 type keptWorld struct {
-	engine.World
+	world.World
 	err error
 }
 
@@ -113,11 +113,11 @@ func (w keptWorld) Keep() error { return w.err }
 func TestFindingQ10KeepLazy(t *testing.T) {
 	gone := errors.New("it is gone")
 	inner := keptWorld{memory.New(), gone}
-	w := lazy.New(func() (engine.World, error) { return inner, nil })
+	w := lazy.New(func() (world.World, error) { return inner, nil })
 	if err := w.Keep(); err != nil {
 		t.Errorf("before it was opened: %v", err)
 	}
-	if _, err := w.List(t.Context(), "", engine.ListOptions{}); err != nil {
+	if _, err := w.List(t.Context(), "", world.ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Keep(); !errors.Is(err, gone) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/tidwall/btree"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
 )
 
@@ -24,7 +24,7 @@ type World struct {
 	store *mvcc.Store
 }
 
-var _ engine.World = (*World)(nil)
+var _ world.World = (*World)(nil)
 
 // Option alters what New makes.
 type Option func(*options)

@@ -10,8 +10,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/engine/world/worldtest"
 )
@@ -25,7 +25,7 @@ func open(t *testing.T) worldtest.Backend {
 	w := memory.New(memory.WithClock(clock), memory.WithHistory(history))
 	return worldtest.Backend{
 		World: w,
-		Lose: func(*testing.T) engine.World {
+		Lose: func(*testing.T) world.World {
 			other := w.Join()
 			w.Abandon()
 			return other
@@ -42,7 +42,7 @@ func open(t *testing.T) worldtest.Backend {
 
 func write(t testing.TB, w *memory.World, key string, value any) int64 {
 	t.Helper()
-	rev, ok, err := w.Txn(t.Context(), nil, []engine.Op{{Key: key, Value: fmt.Append(nil, value)}})
+	rev, ok, err := w.Txn(t.Context(), nil, []world.Op{{Key: key, Value: fmt.Append(nil, value)}})
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -65,7 +65,7 @@ func TestRealClock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rev, _, err := dead.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: long}, {Key: "b", Lease: short}})
+		rev, _, err := dead.Txn(t.Context(), nil, []world.Op{{Key: "a", Lease: long}, {Key: "b", Lease: short}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestRealClock(t *testing.T) {
 func TestQuietPrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := memory.New(memory.WithHistory(4))
-		got := make(chan engine.Update)
+		got := make(chan world.Update)
 		go func() {
 			for b, err := range w.Watch(t.Context(), "quiet", 0) {
 				if err != nil {
@@ -131,7 +131,7 @@ func TestSlow(t *testing.T) {
 		}
 		write(t, w, "k", n)
 	}
-	if !errors.Is(last, engine.ErrCompacted) {
+	if !errors.Is(last, world.ErrCompacted) {
 		t.Errorf("ended with %v after %d", last, n)
 	}
 }
@@ -141,9 +141,9 @@ func TestSlow(t *testing.T) {
 func TestWholeTransactions(t *testing.T) {
 	w := memory.New(memory.WithHistory(5))
 	for range 20 {
-		var ops []engine.Op
+		var ops []world.Op
 		for i := range 3 {
-			ops = append(ops, engine.Op{Key: fmt.Sprint(i)})
+			ops = append(ops, world.Op{Key: fmt.Sprint(i)})
 		}
 		rev, _, err := w.Txn(t.Context(), nil, ops)
 		if err != nil {
@@ -177,7 +177,7 @@ func TestForeignLease(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Revoke(t.Context())
-	if _, _, err := b.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}}); err == nil {
+	if _, _, err := b.Txn(t.Context(), nil, []world.Op{{Key: "a", Lease: l}}); err == nil {
 		t.Error("a lease of another world was taken")
 	}
 }
@@ -186,7 +186,7 @@ func BenchmarkPutWatch(b *testing.B) {
 	w := memory.New()
 	ctx := b.Context()
 	for b.Loop() {
-		if _, _, err := w.Txn(ctx, nil, []engine.Op{{Key: "k", Value: []byte("v")}}); err != nil {
+		if _, _, err := w.Txn(ctx, nil, []world.Op{{Key: "k", Value: []byte("v")}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -5,12 +5,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // lease makes a lease of the length that the bench can wait for. A test need not revoke
 // it: the Close of its World does.
-func (b *bench) lease() engine.Lease {
+func (b *bench) lease() world.Lease {
 	b.t.Helper()
 	l, err := b.World.Lease(b.ctx, b.Lease)
 	if err != nil {
@@ -21,8 +21,8 @@ func (b *bench) lease() engine.Lease {
 
 // leased is a write that ends with a lease. The lease must be of the World that does
 // the Txn.
-func leased(key, value string, l engine.Lease) engine.Op {
-	return engine.Op{Key: key, Value: []byte(value), Lease: l}
+func leased(key, value string, l world.Lease) world.Op {
+	return world.Op{Key: key, Value: []byte(value), Lease: l}
 }
 
 // keys compares all keys that are there now. The wanted text is key=value for each key,
@@ -36,7 +36,7 @@ func (b *bench) keys(want string) {
 
 // ended fails where a lease has not said within patience that it is over. It waits,
 // since a World may close Done later than Revoke returns.
-func (b *bench) ended(l engine.Lease) {
+func (b *bench) ended(l world.Lease) {
 	b.t.Helper()
 	select {
 	case <-l.Done():
@@ -85,7 +85,7 @@ func testLeaseKept(b *bench) {
 	if l.ID() == "" || l.ID() == other.ID() {
 		b.t.Errorf("two leases are called %q and %q", l.ID(), other.ID())
 	}
-	if _, err := b.World.Lease(b.ctx, 0*time.Second); !errors.Is(err, engine.ErrRefused) {
+	if _, err := b.World.Lease(b.ctx, 0*time.Second); !errors.Is(err, world.ErrRefused) {
 		b.t.Errorf("a lease of no time: %v", err)
 	}
 }
@@ -101,7 +101,7 @@ func testLeaseLet(b *bench) {
 		b.t.Error("a lease that was let go proves something")
 	}
 	b.keys("a=1 c=1")
-	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{leased("d", "2", l)}); !errors.Is(err, engine.ErrLeaseEnded) {
+	if _, _, err := b.World.Txn(b.ctx, nil, []world.Op{leased("d", "2", l)}); !errors.Is(err, world.ErrLeaseEnded) {
 		b.t.Errorf("a put with a lease that was let go: %v", err)
 	}
 	b.World = b.Lose(b.t) // or the store of one process would wait for its end
@@ -130,12 +130,12 @@ func testLeaseRevoked(b *bench) {
 	}
 	// A put with an ended lease would never go. Therefore the whole Txn is refused, its
 	// put without a lease too.
-	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{put("d", "1"), leased("a", "2", l)}); !errors.Is(err, engine.ErrLeaseEnded) {
+	if _, _, err := b.World.Txn(b.ctx, nil, []world.Op{put("d", "1"), leased("a", "2", l)}); !errors.Is(err, world.ErrLeaseEnded) {
 		b.t.Errorf("a put with an ended lease: %v", err)
 	}
 	// The lease is looked at first. A client knows of its end, and a server may not yet.
-	failing := []engine.Compare{{Key: "never", Revision: 1}}
-	if _, _, err := b.World.Txn(b.ctx, failing, []engine.Op{leased("a", "2", l)}); !errors.Is(err, engine.ErrLeaseEnded) {
+	failing := []world.Compare{{Key: "never", Revision: 1}}
+	if _, _, err := b.World.Txn(b.ctx, failing, []world.Op{leased("a", "2", l)}); !errors.Is(err, world.ErrLeaseEnded) {
 		b.t.Errorf("a put with an ended lease, where the comparison fails: %v", err)
 	}
 	b.keys("b=1")

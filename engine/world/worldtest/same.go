@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
 
@@ -18,7 +18,7 @@ import (
 // where they answer differently. The Worlds of open are empty and new for each run.
 // Revisions are compared as their distance from the first one. Same closes the Worlds.
 // A failure is shrunk by rapid to the shortest run of steps that still fails.
-func Same(t *testing.T, open func(t *testing.T) engine.World) {
+func Same(t *testing.T, open func(t *testing.T) world.World) {
 	t.Helper()
 	rapid.Check(t, func(rt *rapid.T) {
 		all := []*player{{t: t, name: "memory", w: memory.New()}, {t: t, name: "the other", w: open(t)}}
@@ -26,7 +26,7 @@ func Same(t *testing.T, open func(t *testing.T) engine.World) {
 			defer p.w.Close()
 			// A cluster that other tests use has a revision above 0, so each World
 			// counts from its own.
-			p.start = p.state(engine.ListOptions{}).Revision
+			p.start = p.state(world.ListOptions{}).Revision
 		}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 			s := drawStep(rt)
@@ -49,7 +49,7 @@ func Same(t *testing.T, open func(t *testing.T) engine.World) {
 }
 
 // Memory returns an empty World in memory that remembers so many changes. A test compares another World with it; the caller closes it.
-func Memory(history int) engine.World { return memory.New(memory.WithHistory(history)) }
+func Memory(history int) world.World { return memory.New(memory.WithHistory(history)) }
 
 // step is one operation on all Worlds. A failure prints it whole.
 type step struct {
@@ -96,9 +96,9 @@ func drawStep(t *rapid.T) step {
 type player struct {
 	t      *testing.T
 	name   string
-	w      engine.World
+	w      world.World
 	start  int64
-	leases []engine.Lease
+	leases []world.Lease
 }
 
 // play does one step and returns the answer as a text. Of an error only its class is in
@@ -116,7 +116,7 @@ func (p *player) play(s step) string {
 		if len(p.leases) == 0 {
 			return ""
 		}
-		return class(p.leases[s.Limit%len(p.leases)].Revoke(ctx)) + p.text(p.state(engine.ListOptions{}))
+		return class(p.leases[s.Limit%len(p.leases)].Revoke(ctx)) + p.text(p.state(world.ListOptions{}))
 	case "pages":
 		return p.pages(s.Limit)
 	}
@@ -126,7 +126,7 @@ func (p *player) play(s step) string {
 	}
 	// The state follows even where the comparisons did not hold: a World must not have
 	// written then.
-	return fmt.Sprint(rev-p.start, ok, p.text(p.state(engine.ListOptions{})))
+	return fmt.Sprint(rev-p.start, ok, p.text(p.state(world.ListOptions{})))
 }
 
 // leaseTime is longer than any test: no lease ends by time here, since the stores measure
@@ -135,9 +135,9 @@ const leaseTime = 1 << 42
 
 // ops are the operations of a step. A lease that was not made yet is none. A deletion
 // gets no lease, since a lease says nothing of it.
-func (p *player) ops(s step) (ops []engine.Op) {
+func (p *player) ops(s step) (ops []world.Op) {
 	for _, o := range s.Ops {
-		op := engine.Op{Key: o.Key, Value: []byte(o.Value), Delete: o.Delete}
+		op := world.Op{Key: o.Key, Value: []byte(o.Value), Delete: o.Delete}
 		if o.Lease >= 0 && o.Lease < len(p.leases) && !o.Delete {
 			op.Lease = p.leases[o.Lease]
 		}
@@ -149,9 +149,9 @@ func (p *player) ops(s step) (ops []engine.Op) {
 // compares are the comparisons of a step. They are made of the content of this World,
 // since the revisions of two Worlds differ. A key that is absent here compares with 0,
 // whatever the step expects.
-func (p *player) compares(s step) (cs []engine.Compare) {
+func (p *player) compares(s step) (cs []world.Compare) {
 	for _, o := range s.Compare {
-		c := engine.Compare{Key: o.Key}
+		c := world.Compare{Key: o.Key}
 		if kv, err := p.w.Get(p.t.Context(), o.Key); err == nil && o.At > 0 {
 			c.Revision = kv.Revision + int64(o.At/2)
 		}
@@ -165,7 +165,7 @@ func (p *player) compares(s step) (cs []engine.Compare) {
 // neither change.
 func (p *player) pages(limit int) string {
 	var all []string
-	o := engine.ListOptions{Limit: limit}
+	o := world.ListOptions{Limit: limit}
 	for {
 		page := p.state(o)
 		all = append(all, p.text(page))
@@ -173,14 +173,14 @@ func (p *player) pages(limit int) string {
 			return strings.Join(all, "; ")
 		}
 		o.At, o.After = page.Revision, page.KVs[len(page.KVs)-1].Key
-		if _, _, err := p.w.Txn(p.t.Context(), nil, []engine.Op{{Key: "b", Value: []byte("between")}, {Key: "a", Delete: true}}); err != nil {
+		if _, _, err := p.w.Txn(p.t.Context(), nil, []world.Op{{Key: "b", Value: []byte("between")}, {Key: "a", Delete: true}}); err != nil {
 			p.t.Fatal(err)
 		}
 	}
 }
 
 // state is a page of all keys. It fails the test itself: no step makes a List fail.
-func (p *player) state(o engine.ListOptions) engine.Page {
+func (p *player) state(o world.ListOptions) world.Page {
 	p.t.Helper()
 	page, err := p.w.List(p.t.Context(), "", o)
 	if err != nil {
@@ -190,7 +190,7 @@ func (p *player) state(o engine.ListOptions) engine.Page {
 }
 
 // text writes a page with revisions as distances from the first one.
-func (p *player) text(page engine.Page) string {
+func (p *player) text(page world.Page) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, " at %d, more %t:", page.Revision-p.start, page.More)
 	for _, kv := range page.KVs {
@@ -203,7 +203,7 @@ func (p *player) text(page engine.Page) string {
 // sorted, since the end of a lease promises no order for its deletions. Package engine
 // promises an order for a Txn, and testWatchWhole checks it.
 func (p *player) history() string {
-	end := p.state(engine.ListOptions{}).Revision
+	end := p.state(world.ListOptions{}).Revision
 	if end == p.start {
 		return ""
 	}
@@ -212,7 +212,7 @@ func (p *player) history() string {
 		if err != nil {
 			p.t.Fatalf("%s: Watch: %v", p.name, err)
 		}
-		us := slices.SortedFunc(slices.Values(batch.Updates), func(a, b engine.Update) int { return cmp.Compare(a.Key, b.Key) })
+		us := slices.SortedFunc(slices.Values(batch.Updates), func(a, b world.Update) int { return cmp.Compare(a.Key, b.Key) })
 		fmt.Fprintf(&b, " %d:", batch.Revision-p.start)
 		for _, u := range us {
 			fmt.Fprintf(&b, " %q=%s,%t", u.Key, u.Value, u.Deleted)
@@ -229,7 +229,7 @@ func (p *player) history() string {
 // class is what a caller can act on. An error of no class is compared by its text. Two
 // Worlds then answer differently, and the test shows both.
 func class(err error) string {
-	for _, c := range []error{engine.ErrRefused, engine.ErrUnavailable, engine.ErrNotFound, engine.ErrCompacted, engine.ErrClosed} {
+	for _, c := range []error{world.ErrRefused, world.ErrUnavailable, world.ErrNotFound, world.ErrCompacted, world.ErrClosed} {
 		if errors.Is(err, c) {
 			return c.Error()
 		}

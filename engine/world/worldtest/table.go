@@ -12,13 +12,13 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // testGet: a key has its last value, with the revision of that write; an absent key is
 // ErrNotFound. An empty value is a value: a World must tell it from an absent key.
 func testGet(b *bench) {
-	if _, err := b.World.Get(b.ctx, "a"); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := b.World.Get(b.ctx, "a"); !errors.Is(err, world.ErrNotFound) {
 		b.t.Errorf("Get of a key that never was: %v", err)
 	}
 	r1 := b.must(put("a", "1"))
@@ -31,7 +31,7 @@ func testGet(b *bench) {
 		b.t.Errorf("Get of an empty value = %+v, %v; want revision %d after %d", kv, err, r2, r1)
 	}
 	b.must(del("a"))
-	if _, err := b.World.Get(b.ctx, "a"); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := b.World.Get(b.ctx, "a"); !errors.Is(err, world.ErrNotFound) {
 		b.t.Errorf("Get of a deleted key: %v", err)
 	}
 }
@@ -45,7 +45,7 @@ func testList(b *bench) {
 		b.t.Errorf("an empty world lists %v at %d", got, empty)
 	}
 	rev := b.must(put("x/b", "2"), put("x/a", "1"), put("x", "0"), put("y/a", "3"), put("x0", "4"))
-	if p, err := b.World.List(b.ctx, "", engine.ListOptions{At: empty}); err != nil || len(p.KVs) != 0 {
+	if p, err := b.World.List(b.ctx, "", world.ListOptions{At: empty}); err != nil || len(p.KVs) != 0 {
 		b.t.Errorf("the page of the empty world, later: %d keys, %v", len(p.KVs), err)
 	}
 	for _, c := range []struct{ prefix, want string }{
@@ -88,7 +88,7 @@ func testPages(b *bench) {
 	}
 	b.must(put("p/4", "older"), put("q", "other"))
 	want, rev := b.list("p/")
-	o := engine.ListOptions{Limit: 3}
+	o := world.ListOptions{Limit: 3}
 	var got []string
 	for pages := 1; ; pages++ {
 		p, err := b.World.List(b.ctx, "p/", o)
@@ -111,10 +111,10 @@ func testPages(b *bench) {
 	}
 	// A page that is exactly full says that nothing follows. A reader would ask for an
 	// empty page else.
-	if p, err := b.World.List(b.ctx, "p/", engine.ListOptions{Limit: 7, At: rev}); err != nil || p.More || len(p.KVs) != 7 {
+	if p, err := b.World.List(b.ctx, "p/", world.ListOptions{Limit: 7, At: rev}); err != nil || p.More || len(p.KVs) != 7 {
 		b.t.Errorf("a page of all: %+v, %v", p, err)
 	}
-	if p, err := b.World.List(b.ctx, "p/", engine.ListOptions{After: "p/9", At: rev}); err != nil || len(p.KVs) != 0 {
+	if p, err := b.World.List(b.ctx, "p/", world.ListOptions{After: "p/9", At: rev}); err != nil || len(p.KVs) != 0 {
 		b.t.Errorf("a page after the last: %+v, %v", p, err)
 	}
 }
@@ -125,7 +125,7 @@ func testPagesCompacted(b *bench) {
 	rev := b.must(put("a", "1"), put("b", "1"))
 	b.must(put("a", "2"))
 	b.Compact(b.t)
-	if p, err := b.World.List(b.ctx, "", engine.ListOptions{At: rev}); !errors.Is(err, engine.ErrCompacted) {
+	if p, err := b.World.List(b.ctx, "", world.ListOptions{At: rev}); !errors.Is(err, world.ErrCompacted) {
 		b.t.Errorf("List at a forgotten revision: %+v, %v", p, err)
 	}
 	if got, _ := b.list("a"); !slices.Equal(got, []string{"a=2"}) {
@@ -138,11 +138,11 @@ func testPagesCompacted(b *bench) {
 // have the same limits, so that a program which runs on one runs on all.
 func testLimits(b *bench) {
 	l := b.World.Limits()
-	var ops []engine.Op
-	var absent []engine.Compare
+	var ops []world.Op
+	var absent []world.Compare
 	for i := range l.Ops + 1 {
 		ops = append(ops, put(fmt.Sprintf("k%d", i), "1"))
-		absent = append(absent, engine.Compare{Key: ops[i].Key})
+		absent = append(absent, world.Compare{Key: ops[i].Key})
 	}
 	// Operations and comparisons have the same limit each, so a Txn may have both in
 	// full.
@@ -152,29 +152,29 @@ func testLimits(b *bench) {
 	b.must(put("k0", strings.Repeat("x", l.Bytes-len("k0"))))
 	b.must(put(strings.Repeat("k", l.Key), "1"))
 	// The keys of comparisons travel as well, so they count.
-	long, room := []engine.Compare(nil), l.Bytes-len("k1")
+	long, room := []world.Compare(nil), l.Bytes-len("k1")
 	for i := range l.Ops {
 		key := fmt.Sprintf("%d", i) + strings.Repeat("k", l.Key-len(fmt.Sprint(i)))
-		long, room = append(long, engine.Compare{Key: key}), room-len(key)
+		long, room = append(long, world.Compare{Key: key}), room-len(key)
 	}
-	if _, ok, err := b.World.Txn(b.ctx, long, []engine.Op{put("k1", strings.Repeat("x", room))}); !ok || err != nil {
+	if _, ok, err := b.World.Txn(b.ctx, long, []world.Op{put("k1", strings.Repeat("x", room))}); !ok || err != nil {
 		b.t.Errorf("a Txn of the longest comparisons, and a value that fills the rest: %t, %v", ok, err)
 	}
 	for what, txn := range map[string]struct {
-		compares []engine.Compare
-		ops      []engine.Op
+		compares []world.Compare
+		ops      []world.Op
 	}{
 		"operations":  {nil, ops},
 		"comparisons": {absent, nil},
-		"bytes":       {nil, []engine.Op{put("k0", strings.Repeat("x", l.Bytes-1))}},
-		"key":         {nil, []engine.Op{put(strings.Repeat("k", l.Key+1), "1")}},
-		"compared":    {[]engine.Compare{{Key: strings.Repeat("k", l.Key+1)}}, nil},
-		"together":    {long, []engine.Op{put("k1", strings.Repeat("x", room+1))}},
-		"2 MiB":       {nil, []engine.Op{put("k0", strings.Repeat("x", 2<<20))}},
+		"bytes":       {nil, []world.Op{put("k0", strings.Repeat("x", l.Bytes-1))}},
+		"key":         {nil, []world.Op{put(strings.Repeat("k", l.Key+1), "1")}},
+		"compared":    {[]world.Compare{{Key: strings.Repeat("k", l.Key+1)}}, nil},
+		"together":    {long, []world.Op{put("k1", strings.Repeat("x", room+1))}},
+		"2 MiB":       {nil, []world.Op{put("k0", strings.Repeat("x", 2<<20))}},
 	} {
-		var limit *engine.LimitError
+		var limit *world.LimitError
 		_, _, err := b.World.Txn(b.ctx, txn.compares, txn.ops)
-		if !errors.As(err, &limit) || !errors.Is(err, engine.ErrRefused) || limit.Have <= limit.Most {
+		if !errors.As(err, &limit) || !errors.Is(err, world.ErrRefused) || limit.Have <= limit.Most {
 			b.t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -201,19 +201,19 @@ func testClosed(b *bench) {
 		}
 	}
 	<-l.Done()
-	if err := <-ended; !errors.Is(err, engine.ErrClosed) {
+	if err := <-ended; !errors.Is(err, world.ErrClosed) {
 		b.t.Errorf("the Watch of a closed World ends with %v", err)
 	}
-	if _, err := b.World.Get(b.ctx, "a"); !errors.Is(err, engine.ErrClosed) {
+	if _, err := b.World.Get(b.ctx, "a"); !errors.Is(err, world.ErrClosed) {
 		b.t.Errorf("Get: %v", err)
 	}
-	if _, err := b.World.List(b.ctx, "", engine.ListOptions{}); !errors.Is(err, engine.ErrClosed) {
+	if _, err := b.World.List(b.ctx, "", world.ListOptions{}); !errors.Is(err, world.ErrClosed) {
 		b.t.Errorf("List: %v", err)
 	}
-	if _, _, err := b.World.Txn(b.ctx, nil, []engine.Op{put("a", "2")}); !errors.Is(err, engine.ErrClosed) {
+	if _, _, err := b.World.Txn(b.ctx, nil, []world.Op{put("a", "2")}); !errors.Is(err, world.ErrClosed) {
 		b.t.Errorf("Txn: %v", err)
 	}
-	if _, err := b.World.Lease(b.ctx, b.Lease); !errors.Is(err, engine.ErrClosed) {
+	if _, err := b.World.Lease(b.ctx, b.Lease); !errors.Is(err, world.ErrClosed) {
 		b.t.Errorf("Lease: %v", err)
 	}
 }
@@ -221,28 +221,28 @@ func testClosed(b *bench) {
 // testTxn: a transaction does all or nothing, and tells which of the two it was. A Txn
 // of no change makes no revision, so an idle user wakes no Watch.
 func testTxn(b *bench) {
-	absent := []engine.Compare{{Key: "a"}}
-	rev, ok, err := b.World.Txn(b.ctx, absent, []engine.Op{put("a", "1"), put("b", "1")})
+	absent := []world.Compare{{Key: "a"}}
+	rev, ok, err := b.World.Txn(b.ctx, absent, []world.Op{put("a", "1"), put("b", "1")})
 	if err != nil || !ok {
 		b.t.Fatalf("where the key is absent: %t, %v", ok, err)
 	}
-	if at, ok, err := b.World.Txn(b.ctx, absent, []engine.Op{put("a", "2")}); ok || err != nil || at != rev {
+	if at, ok, err := b.World.Txn(b.ctx, absent, []world.Op{put("a", "2")}); ok || err != nil || at != rev {
 		b.t.Errorf("where the key is there: %d, %t, %v; want %d", at, ok, err, rev)
 	}
-	both := []engine.Compare{{Key: "a", Revision: rev}, {Key: "b", Revision: rev}}
-	next, ok, err := b.World.Txn(b.ctx, both, []engine.Op{put("a", "3"), del("b"), put("c", "3")})
+	both := []world.Compare{{Key: "a", Revision: rev}, {Key: "b", Revision: rev}}
+	next, ok, err := b.World.Txn(b.ctx, both, []world.Op{put("a", "3"), del("b"), put("c", "3")})
 	if err != nil || !ok || next <= rev {
 		b.t.Fatalf("where both hold: %d after %d, %t, %v", next, rev, ok, err)
 	}
 	// The revisions of the first Txn were right for the second, and are out of date
 	// now.
-	if _, ok, _ := b.World.Txn(b.ctx, both, []engine.Op{del("c")}); ok {
+	if _, ok, _ := b.World.Txn(b.ctx, both, []world.Op{del("c")}); ok {
 		b.t.Error("old revisions still hold")
 	}
 	if got, at := b.list(""); strings.Join(got, " ") != "a=3 c=3" || at != next {
 		b.t.Errorf("after all: %v at %d, want at %d", got, at, next)
 	}
-	if _, ok, err := b.World.Txn(b.ctx, []engine.Compare{{Key: "b"}}, nil); !ok || err != nil {
+	if _, ok, err := b.World.Txn(b.ctx, []world.Compare{{Key: "b"}}, nil); !ok || err != nil {
 		b.t.Errorf("a deleted key is absent: %t, %v", ok, err)
 	}
 	if at := b.must(); at != next {
@@ -258,12 +258,12 @@ func testTxn(b *bench) {
 // in the same way. A refusal leaves no revision behind.
 func testTxnRefused(b *bench) {
 	before := b.must(put("a", "1"))
-	for _, ops := range [][]engine.Op{
+	for _, ops := range [][]world.Op{
 		{put("b", "1"), put("a", "2"), put("a", "3")},
 		{put("b", "1"), del("a"), put("a", "3")},
 		{put("b", "1"), put("", "1")},
 	} {
-		if _, _, err := b.World.Txn(b.ctx, nil, ops); !errors.Is(err, engine.ErrRefused) {
+		if _, _, err := b.World.Txn(b.ctx, nil, ops); !errors.Is(err, world.ErrRefused) {
 			b.t.Errorf("%v: the same key twice: %v", ops, err)
 		}
 	}
@@ -277,7 +277,7 @@ func testTxnRefused(b *bench) {
 // copies.
 func testCopies(b *bench) {
 	value := []byte("one")
-	rev := b.must(engine.Op{Key: "a", Value: value})
+	rev := b.must(world.Op{Key: "a", Value: value})
 	copy(value, "XXX")
 	kv, err := b.World.Get(b.ctx, "a")
 	if err != nil {
@@ -286,7 +286,7 @@ func testCopies(b *bench) {
 	copy(kv.Value, "YYY")
 	u := b.take("", rev-1, 1)[0]
 	copy(u.Value, "ZZZ")
-	p, err := b.World.List(b.ctx, "", engine.ListOptions{})
+	p, err := b.World.List(b.ctx, "", world.ListOptions{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -324,11 +324,11 @@ func testCounter(b *bench) {
 func increment(b *bench) error {
 	for {
 		kv, err := b.World.Get(b.ctx, "n")
-		if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		if err != nil && !errors.Is(err, world.ErrNotFound) {
 			return err
 		}
 		n, _ := strconv.Atoi(string(kv.Value))
-		_, ok, err := b.World.Txn(b.ctx, []engine.Compare{{Key: "n", Revision: kv.Revision}}, []engine.Op{put("n", strconv.Itoa(n+1))})
+		_, ok, err := b.World.Txn(b.ctx, []world.Compare{{Key: "n", Revision: kv.Revision}}, []world.Op{put("n", strconv.Itoa(n+1))})
 		if ok || err != nil {
 			return err
 		}
@@ -357,7 +357,7 @@ func testModel(b *bench) {
 		if rnd.IntN(3) == 0 {
 			op, text = del(key), key+" deleted"
 		}
-		rev, ok, err := b.World.Txn(b.ctx, []engine.Compare{{Key: key, Revision: guess}}, []engine.Op{op})
+		rev, ok, err := b.World.Txn(b.ctx, []world.Compare{{Key: key, Revision: guess}}, []world.Op{op})
 		if err != nil || ok != (guess == revs[key]) {
 			b.t.Fatalf("step %d, %s at %d, is at %d: %t, %v", i, text, guess, revs[key], ok, err)
 		}
@@ -391,7 +391,7 @@ func testModel(b *bench) {
 }
 
 // text writes an update for a comparison.
-func text(u engine.Update) string {
+func text(u world.Update) string {
 	if u.Deleted {
 		return u.Key + " deleted"
 	}
@@ -406,10 +406,10 @@ func testCancelled(b *bench) {
 	if _, err := b.World.Get(ctx, "a"); !errors.Is(err, context.Canceled) {
 		b.t.Errorf("Get: %v", err)
 	}
-	if _, err := b.World.List(ctx, "", engine.ListOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := b.World.List(ctx, "", world.ListOptions{}); !errors.Is(err, context.Canceled) {
 		b.t.Errorf("List: %v", err)
 	}
-	if _, _, err := b.World.Txn(ctx, nil, []engine.Op{put("a", "1")}); !errors.Is(err, context.Canceled) {
+	if _, _, err := b.World.Txn(ctx, nil, []world.Op{put("a", "1")}); !errors.Is(err, context.Canceled) {
 		b.t.Errorf("Txn: %v", err)
 	}
 	if _, err := b.World.Lease(ctx, b.Lease); !errors.Is(err, context.Canceled) {

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // texts writes updates in their order.
-func texts(us []engine.Update) []string {
+func texts(us []world.Update) []string {
 	var out []string
 	for _, u := range us {
 		out = append(out, text(u))
@@ -23,7 +23,7 @@ func texts(us []engine.Update) []string {
 }
 
 // expect compares updates with the wanted ones.
-func (b *bench) expect(got []engine.Update, want ...string) {
+func (b *bench) expect(got []world.Update, want ...string) {
 	b.t.Helper()
 	if !slices.Equal(texts(got), want) {
 		b.t.Errorf("Watch showed %v, want %v", texts(got), want)
@@ -54,8 +54,8 @@ func testWatchFollows(b *bench) {
 	_, rev := b.list("")
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for _, op := range []engine.Op{put("w/a", "1"), put("other", "1"), put("w/a", "2"), del("w/a")} {
-			if _, ok, err := b.World.Txn(b.ctx, nil, []engine.Op{op}); !ok || err != nil {
+		for _, op := range []world.Op{put("w/a", "1"), put("other", "1"), put("w/a", "2"), del("w/a")} {
+			if _, ok, err := b.World.Txn(b.ctx, nil, []world.Op{op}); !ok || err != nil {
 				b.t.Errorf("Txn: %t, %v", ok, err)
 			}
 		}
@@ -105,7 +105,7 @@ func testWatchNoGap(b *bench) {
 			}
 		})
 	}
-	p, err := b.World.List(b.ctx, "g/", engine.ListOptions{})
+	p, err := b.World.List(b.ctx, "g/", world.ListOptions{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ const each = 60
 // write writes a pair of keys in one transaction. The second key is below another
 // prefix. A Watch of g/ must leave it out, though it has the same revision.
 func (b *bench) write(w, i int) {
-	ops := []engine.Op{put(fmt.Sprintf("g/%d", w), strconv.Itoa(i+1)), put(fmt.Sprintf("h/%d", w), "x")}
+	ops := []world.Op{put(fmt.Sprintf("g/%d", w), strconv.Itoa(i+1)), put(fmt.Sprintf("h/%d", w), "x")}
 	if _, ok, err := b.World.Txn(b.ctx, nil, ops); !ok || err != nil {
 		b.t.Errorf("write %d of %d: %t, %v", i, each, ok, err)
 	}
@@ -183,7 +183,7 @@ func testWatchWhole(b *bench) {
 	_, from := b.list("")
 	var want []string
 	for i := range 5 {
-		ops := []engine.Op{put("x", "no")}
+		ops := []world.Op{put("x", "no")}
 		texts := []string{fmt.Sprintf("%d:", i)}
 		for k := range 1 + 30*i {
 			ops = append(ops, put(fmt.Sprintf("w/%03d", k), strconv.Itoa(i)))
@@ -264,7 +264,7 @@ func testWatchCompacted(b *bench) {
 		}
 		break
 	}
-	if !errors.Is(failed, engine.ErrCompacted) {
+	if !errors.Is(failed, world.ErrCompacted) {
 		b.t.Errorf("Watch from a forgotten revision: %v", failed)
 	}
 	// A compaction takes no present key away.
@@ -274,12 +274,12 @@ func testWatchCompacted(b *bench) {
 	}
 	// A store that was restored from an older copy is behind its users.
 	for batch, err := range b.World.Watch(b.ctx, "", now+1000) {
-		if failed = err; !errors.Is(err, engine.ErrCompacted) {
+		if failed = err; !errors.Is(err, world.ErrCompacted) {
 			b.t.Errorf("Watch from a revision that never was: %v, %v", batch, err)
 		}
 		break
 	}
-	if p, err := b.World.List(b.ctx, "", engine.ListOptions{At: now + 1000}); !errors.Is(err, engine.ErrCompacted) {
+	if p, err := b.World.List(b.ctx, "", world.ListOptions{At: now + 1000}); !errors.Is(err, world.ErrCompacted) {
 		b.t.Errorf("List at a revision that never was: %+v, %v", p, err)
 	}
 	b.must(put("a", "3"))

@@ -1,4 +1,4 @@
-// Package worldtest is the one suite that every engine.World passes.
+// Package worldtest is the one suite that every world.World passes.
 //
 // # Laws
 //
@@ -10,12 +10,12 @@
 //     pages of a list at one revision are the list, whatever is written between them.
 //   - A Watch yields all changes and deletions in order, once each, whole revisions at a time. It
 //     ends with its context, without an error. A slow or late Watch either gets everything or
-//     engine.ErrCompacted, never a gap. A quiet prefix gets bookmarks.
+//     world.ErrCompacted, never a gap. A quiet prefix gets bookmarks.
 //   - Limits hold: a Txn of more is refused with the figure, and one of exactly as much is done.
 //   - Values are copied in and out. A key keeps the revision of its creation until it is deleted.
 //   - A key put with a lease goes when the lease ends; a key put again without it stays. An ended
 //     lease says so by Done, takes no keys, and can be revoked again.
-//   - A closed World answers engine.ErrClosed, and its leases have ended.
+//   - A closed World answers world.ErrClosed, and its leases have ended.
 //
 // A maker of a World calls Run, and Same for a random comparison with the World in memory.
 // Each test needs a store that is empty and has no other users.
@@ -26,7 +26,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Backend is a World under test, empty and without other users. Only Bookmarks, Lease
@@ -34,10 +34,10 @@ import (
 type Backend struct {
 	// World is closed by the test or by the Cleanup of open. A second Close does
 	// nothing, so both may.
-	World engine.World
+	World world.World
 	// Lose ends World as the death of its process would, and returns another World on the same
 	// store. The leases of the first end there within their time at the latest.
-	Lose func(t *testing.T) engine.World
+	Lose func(t *testing.T) world.World
 	// Advance moves the clock that leases are measured by. When nil, the suite
 	// waits in real time.
 	Advance func(time.Duration)
@@ -113,7 +113,7 @@ func Run(t *testing.T, open func(t *testing.T) Backend) {
 
 // must do all operations without comparisons. It returns the revision of the change, or
 // the present revision where nothing was changed.
-func (b *bench) must(ops ...engine.Op) int64 {
+func (b *bench) must(ops ...world.Op) int64 {
 	b.t.Helper()
 	rev, ok, err := b.World.Txn(b.ctx, nil, ops)
 	if err != nil || !ok {
@@ -123,16 +123,16 @@ func (b *bench) must(ops ...engine.Op) int64 {
 }
 
 // put is a write.
-func put(key, value string) engine.Op { return engine.Op{Key: key, Value: []byte(value)} }
+func put(key, value string) world.Op { return world.Op{Key: key, Value: []byte(value)} }
 
 // del is a removal.
-func del(key string) engine.Op { return engine.Op{Key: key, Delete: true} }
+func del(key string) world.Op { return world.Op{Key: key, Delete: true} }
 
 // list returns key=value for each key.
 // The keys are in order, so that a test compares one text.
 func (b *bench) list(prefix string) ([]string, int64) {
 	b.t.Helper()
-	p, err := b.World.List(b.ctx, prefix, engine.ListOptions{})
+	p, err := b.World.List(b.ctx, prefix, world.ListOptions{})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func (b *bench) list(prefix string) ([]string, int64) {
 }
 
 // pairs writes keys with their values.
-func pairs(kvs []engine.KV) []string {
+func pairs(kvs []world.KV) []string {
 	var out []string
 	for _, kv := range kvs {
 		out = append(out, kv.Key+"="+string(kv.Value))
@@ -151,11 +151,11 @@ func pairs(kvs []engine.KV) []string {
 // take reads n updates. It may return more than n, since a batch is never cut.
 // Bookmarks are passed over. It ends its Watch, and fails the test if fewer have come
 // within patience.
-func (b *bench) take(prefix string, from int64, n int) []engine.Update {
+func (b *bench) take(prefix string, from int64, n int) []world.Update {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	var got []engine.Update
+	var got []world.Update
 	for batch, err := range b.World.Watch(ctx, prefix, from) {
 		if err != nil {
 			b.t.Fatalf("Watch(%q, %d): %v", prefix, from, err)

@@ -4,14 +4,14 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Send copies the values of x, which a resource sends whose Sends has the type want; nil for none. With tainted
 // all of them are secret, and all of them need the given proofs, besides their own. Callable from any goroutine.
-func Send(want *schema.Type, x any, tainted bool, proofs []engine.Proof) (Sent, error) {
+func Send(want *schema.Type, x any, tainted bool, proofs []world.Proof) (Sent, error) {
 	if want == nil {
 		return nil, errors.New("the kind sends nothing: it has no Sends that returns a struct")
 	}
@@ -19,7 +19,7 @@ func Send(want *schema.Type, x any, tainted bool, proofs []engine.Proof) (Sent, 
 		return nil, fmt.Errorf("the kind sends a %T where Sends says %s", x, nameOf(want))
 	}
 	sent := make(Sent, len(want.Fields))
-	proved, _ := x.(engine.ProvedSends)
+	proved, _ := x.(world.Proved)
 	for _, f := range want.Fields {
 		x, err := schema.Get(x, f.Key)
 		if err != nil {

@@ -8,13 +8,14 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Value is a value on its way, a deep copy of its own.
 type Value struct {
 	V      any
 	Secret bool
-	Proofs []engine.Proof // the leases that it needs; never written
+	Proofs []world.Proof // the leases that it needs; never written
 }
 
 // same reports whether a receiver need not be told of the other value.
@@ -23,7 +24,7 @@ func (a Value) same(b Value) bool {
 }
 
 // with returns proofs with one more. It does not alter them.
-func with(proofs []engine.Proof, p engine.Proof) []engine.Proof {
+func with(proofs []world.Proof, p world.Proof) []world.Proof {
 	if slices.Contains(proofs, p) {
 		return proofs
 	}
@@ -38,11 +39,11 @@ type Vertex struct {
 	recv     []wire
 	last     Sent // the values that it has sent
 	received atomic.Pointer[map[string]*engine.Send]
-	proofs   atomic.Pointer[[]engine.Proof] // of the assigned values; nil for none
-	refused  error                          // why received values were refused
-	marked   []string                       // parameters that are shown as little as a secret that was received
-	assign   bool                           // values wait to be assigned
-	tainted  bool                           // it receives a secret
+	proofs   atomic.Pointer[[]world.Proof] // of the assigned values; nil for none
+	refused  error                         // why received values were refused
+	marked   []string                      // parameters that are shown as little as a secret that was received
+	assign   bool                          // values wait to be assigned
+	tainted  bool                          // it receives a secret
 	feeds    atomic.Bool
 }
 
@@ -289,7 +290,7 @@ func (v *Vertex) publish(to Receiver, before []wire) {
 
 // prove notes the proofs of the assigned values.
 func (v *Vertex) prove() {
-	var all []engine.Proof
+	var all []world.Proof
 	for i := range v.recv {
 		if v.recv[i].have {
 			for _, p := range v.recv[i].value.Proofs {
@@ -303,7 +304,7 @@ func (v *Vertex) prove() {
 }
 
 // Proofs returns the leases that the received values need.
-func (v *Vertex) Proofs() []engine.Proof {
+func (v *Vertex) Proofs() []world.Proof {
 	if v == nil {
 		return nil
 	}

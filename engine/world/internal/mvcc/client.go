@@ -10,10 +10,10 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
-// Client is one user of a Store, and an engine.World: a host, where many share one
+// Client is one user of a Store, and an world.World: a host, where many share one
 // Store in memory.
 type Client struct {
 	s     *Store
@@ -21,7 +21,7 @@ type Client struct {
 	over  chan struct{} // closed by Close and Abandon
 }
 
-var _ engine.World = (*Client)(nil)
+var _ world.World = (*Client)(nil)
 
 // Client returns a new user.
 func (s *Store) Client() *Client {
@@ -31,10 +31,10 @@ func (s *Store) Client() *Client {
 	return &Client{s: s, over: make(chan struct{})}
 }
 
-// Limits implements engine.World.
-func (c *Client) Limits() engine.Limits { return c.s.limits }
+// Limits implements world.World.
+func (c *Client) Limits() world.Limits { return c.s.limits }
 
-// Close implements engine.World. The last Close of a Store closes its Backend.
+// Close implements world.World. The last Close of a Store closes its Backend.
 func (c *Client) Close() error {
 	if !c.ended.CompareAndSwap(false, true) {
 		return nil
@@ -79,13 +79,13 @@ func (c *Client) ready(ctx context.Context) error {
 		return err
 	}
 	if c.ended.Load() {
-		return engine.ErrClosed
+		return world.ErrClosed
 	}
 	return nil
 }
 
-// Get implements engine.World.
-func (c *Client) Get(ctx context.Context, key string) (kv engine.KV, err error) {
+// Get implements world.World.
+func (c *Client) Get(ctx context.Context, key string) (kv world.KV, err error) {
 	if err := c.ready(ctx); err != nil {
 		return kv, err
 	}
@@ -95,7 +95,7 @@ func (c *Client) Get(ctx context.Context, key string) (kv engine.KV, err error) 
 			return err
 		}
 		if !ok || v.Deleted {
-			return fmt.Errorf("key %q: %w", key, engine.ErrNotFound)
+			return fmt.Errorf("key %q: %w", key, world.ErrNotFound)
 		}
 		kv = v.kv()
 		return nil
@@ -103,28 +103,28 @@ func (c *Client) Get(ctx context.Context, key string) (kv engine.KV, err error) 
 	return kv, err
 }
 
-func (v Version) kv() engine.KV {
-	kv := engine.KV{Key: v.Key, Value: slices.Clone(v.Value), Revision: v.Rev, Created: v.Created}
+func (v Version) kv() world.KV {
+	kv := world.KV{Key: v.Key, Value: slices.Clone(v.Value), Revision: v.Rev, Created: v.Created}
 	if v.Lease != 0 && !v.Deleted {
 		kv.Lease = leaseID(v.Lease)
 	}
 	return kv
 }
 
-// List implements engine.World.
-func (c *Client) List(ctx context.Context, prefix string, o engine.ListOptions) (p engine.Page, err error) {
+// List implements world.World.
+func (c *Client) List(ctx context.Context, prefix string, o world.ListOptions) (p world.Page, err error) {
 	if err := c.ready(ctx); err != nil {
 		return p, err
 	}
 	err = c.s.backend.View(func(r Reader) error {
-		p = engine.Page{Revision: o.At}
+		p = world.Page{Revision: o.At}
 		switch st := r.State(); {
 		case o.At == 0:
 			p.Revision = st.Rev
 		case o.At < st.Floor:
-			return fmt.Errorf("list at revision %d, kept since %d: %w", o.At, st.Floor, engine.ErrCompacted)
+			return fmt.Errorf("list at revision %d, kept since %d: %w", o.At, st.Floor, world.ErrCompacted)
 		case o.At > st.Rev:
-			return fmt.Errorf("list at revision %d, and the newest is %d: %w", o.At, st.Rev, engine.ErrCompacted)
+			return fmt.Errorf("list at revision %d, and the newest is %d: %w", o.At, st.Rev, world.ErrCompacted)
 		}
 		return r.Scan(prefix, o.After, p.Revision, func(v Version) bool {
 			if p.More = o.Limit > 0 && len(p.KVs) == o.Limit; p.More {
@@ -137,8 +137,8 @@ func (c *Client) List(ctx context.Context, prefix string, o engine.ListOptions) 
 	return p, err
 }
 
-// Txn implements engine.World.
-func (c *Client) Txn(ctx context.Context, compares []engine.Compare, ops []engine.Op) (int64, bool, error) {
+// Txn implements world.World.
+func (c *Client) Txn(ctx context.Context, compares []world.Compare, ops []world.Op) (int64, bool, error) {
 	if err := c.ready(ctx); err != nil {
 		return 0, false, err
 	}
@@ -160,18 +160,18 @@ const (
 	bookmarkAt = 256       // revisions without a change of its own, after which a Watch gets a bookmark
 )
 
-// Watch implements engine.World.
-func (c *Client) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[engine.Batch, error] {
-	return func(yield func(engine.Batch, error) bool) {
+// Watch implements world.World.
+func (c *Client) Watch(ctx context.Context, prefix string, from int64) iter.Seq2[world.Batch, error] {
+	return func(yield func(world.Batch, error) bool) {
 		told := from
 		for ctx.Err() == nil {
 			found, next, wake, err := c.since(prefix, from)
 			if err != nil {
-				yield(engine.Batch{}, err)
+				yield(world.Batch{}, err)
 				return
 			}
 			if len(found) == 0 && next >= told+bookmarkAt {
-				found = []engine.Batch{{Revision: next}}
+				found = []world.Batch{{Revision: next}}
 			}
 			for _, b := range found {
 				if ctx.Err() != nil || !yield(b, nil) {
@@ -195,9 +195,9 @@ func (c *Client) Watch(ctx context.Context, prefix string, from int64) iter.Seq2
 // since returns the revisions behind from that changed something below the prefix, the
 // revision up to which it has looked, and, where that is the end, a channel that is
 // closed when there is more.
-func (c *Client) since(prefix string, from int64) (found []engine.Batch, next int64, wake <-chan struct{}, err error) {
+func (c *Client) since(prefix string, from int64) (found []world.Batch, next int64, wake <-chan struct{}, err error) {
 	if c.ended.Load() {
-		return nil, 0, nil, engine.ErrClosed
+		return nil, 0, nil, world.ErrClosed
 	}
 	c.s.mu.Lock()
 	end := c.s.wake // before the look: what comes after it closes this one
@@ -205,10 +205,10 @@ func (c *Client) since(prefix string, from int64) (found []engine.Batch, next in
 	err = c.s.backend.View(func(r Reader) error {
 		st := r.State()
 		if from < st.Floor {
-			return fmt.Errorf("watch from revision %d, kept since %d: %w", from, st.Floor, engine.ErrCompacted)
+			return fmt.Errorf("watch from revision %d, kept since %d: %w", from, st.Floor, world.ErrCompacted)
 		}
 		if from > st.Rev {
-			return fmt.Errorf("watch from revision %d, and the newest is %d: %w", from, st.Rev, engine.ErrCompacted)
+			return fmt.Errorf("watch from revision %d, and the newest is %d: %w", from, st.Rev, world.ErrCompacted)
 		}
 		s := scan{r: r, prefix: prefix, next: from}
 		err := r.Changes(from, s.take)
@@ -225,7 +225,7 @@ func (c *Client) since(prefix string, from int64) (found []engine.Batch, next in
 type scan struct {
 	r      Reader
 	prefix string
-	found  []engine.Batch
+	found  []world.Batch
 	next   int64
 	keys   int
 	bytes  int // of the values
@@ -248,10 +248,10 @@ func (s *scan) take(ch Change) bool {
 		return false
 	}
 	if n := len(s.found); n == 0 || s.found[n-1].Revision < ch.Rev {
-		s.found = append(s.found, engine.Batch{Revision: ch.Rev})
+		s.found = append(s.found, world.Batch{Revision: ch.Rev})
 	}
 	b := &s.found[len(s.found)-1]
-	b.Updates = append(b.Updates, engine.Update{KV: v.kv(), Deleted: v.Deleted})
+	b.Updates = append(b.Updates, world.Update{KV: v.kv(), Deleted: v.Deleted})
 	s.keys++
 	s.bytes += len(v.Value)
 	return true

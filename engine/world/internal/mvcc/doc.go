@@ -1,4 +1,4 @@
-// Package mvcc gives the meaning of an engine.World to an ordered map that keeps
+// Package mvcc gives the meaning of an world.World to an ordered map that keeps
 // versions: transactions, lists at a revision, watches, and leases. The stores of one
 // process stand on it; each brings a Backend that keeps the versions.
 //
@@ -13,7 +13,7 @@
 //     between calls.
 //   - A Watch yields every change below its prefix, in order, once, whole revisions at
 //     a time. It holds no queue: it reads the shared history at its own speed, and a
-//     Watch that has fallen behind the history ends with engine.ErrCompacted. A Watch
+//     Watch that has fallen behind the history ends with world.ErrCompacted. A Watch
 //     that saw nothing of its own in many revisions gets a bookmark.
 //   - The history is bounded: it keeps Keep.Most changes at most, and Keep.For at
 //     least where that many allow it. A whole revision is kept or forgotten.

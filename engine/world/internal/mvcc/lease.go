@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // lease is in s.leases until its keys are deleted. keys are those that were put with
@@ -25,13 +25,13 @@ type lease struct {
 	done   chan struct{} // closed with ended
 }
 
-// Lease implements engine.World. It lives as long as the Client does.
-func (c *Client) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, error) {
+// Lease implements world.World. It lives as long as the Client does.
+func (c *Client) Lease(ctx context.Context, ttl time.Duration) (world.Lease, error) {
 	if err := c.ready(ctx); err != nil {
 		return nil, err
 	}
 	if ttl <= 0 {
-		return nil, fmt.Errorf("%w: a lease of %s must be longer than nothing", engine.ErrRefused, ttl)
+		return nil, fmt.Errorf("%w: a lease of %s must be longer than nothing", world.ErrRefused, ttl)
 	}
 	c.s.mu.Lock()
 	defer c.s.mu.Unlock()
@@ -41,12 +41,12 @@ func (c *Client) Lease(ctx context.Context, ttl time.Duration) (engine.Lease, er
 	return l, nil
 }
 
-// ID implements engine.Lease.
+// ID implements world.Lease.
 func (l *lease) ID() string { return leaseID(l.number) }
 
 func leaseID(number int64) string { return strconv.FormatInt(number, 10) }
 
-// Holds implements engine.Lease. No clock ends a lease whose Client lives.
+// Holds implements world.Lease. No clock ends a lease whose Client lives.
 func (l *lease) Holds() bool {
 	select {
 	case <-l.done:
@@ -56,8 +56,8 @@ func (l *lease) Holds() bool {
 	}
 }
 
-// Held implements engine.World.
-func (c *Client) Held(id string) engine.Lease {
+// Held implements world.World.
+func (c *Client) Held(id string) world.Lease {
 	number, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
 		return nil
@@ -71,10 +71,10 @@ func (c *Client) Held(id string) engine.Lease {
 	return l
 }
 
-// Done implements engine.Lease.
+// Done implements world.Lease.
 func (l *lease) Done() <-chan struct{} { return l.done }
 
-// Leave implements engine.Lease.
+// Leave implements world.Lease.
 func (l *lease) Leave() {
 	l.s.mu.Lock()
 	before := l.ended
@@ -85,7 +85,7 @@ func (l *lease) Leave() {
 	}
 }
 
-// Revoke implements engine.Lease.
+// Revoke implements world.Lease.
 func (l *lease) Revoke(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -163,7 +163,7 @@ func (s *Store) abandon(l *lease) {
 
 // attach gives keys to the leases that their operations name. A lease that has ended,
 // or that is of another Store, refuses all of them.
-func (s *Store) attach(ops []engine.Op) error {
+func (s *Store) attach(ops []world.Op) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, op := range ops {
@@ -172,10 +172,10 @@ func (s *Store) attach(ops []engine.Op) error {
 		}
 		l, ok := op.Lease.(*lease)
 		if !ok || l.s != s {
-			return fmt.Errorf("%w: key %q: the lease is of another store", engine.ErrRefused, op.Key)
+			return fmt.Errorf("%w: key %q: the lease is of another store", world.ErrRefused, op.Key)
 		}
 		if l.ended {
-			return fmt.Errorf("key %q: %w", op.Key, engine.ErrLeaseEnded)
+			return fmt.Errorf("key %q: %w", op.Key, world.ErrLeaseEnded)
 		}
 	}
 	for _, op := range ops {

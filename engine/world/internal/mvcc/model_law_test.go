@@ -12,7 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
@@ -129,17 +129,17 @@ type held struct {
 }
 
 // world is a Store with the plainest model of it: the keys of each revision.
-type world struct {
+type trial struct {
 	b      *slow
 	clock  *still
 	c      *mvcc.Client
-	leases []engine.Lease
+	leases []world.Lease
 	ended  []bool
 	states []map[string]held // by revision; 0 is empty
 }
 
-func (w *world) now() map[string]held { return w.states[len(w.states)-1] }
-func (w *world) rev() int64           { return int64(len(w.states) - 1) }
+func (w *trial) now() map[string]held { return w.states[len(w.states)-1] }
+func (w *trial) rev() int64           { return int64(len(w.states) - 1) }
 
 var worldKeys = []string{"a", "a/b", "a/c", "b", "c/d"}
 
@@ -149,7 +149,7 @@ func TestStoreAgainstModel(t *testing.T) {
 	ctx := context.Background()
 	rapid.Check(t, func(t *rapid.T) {
 		most := rapid.IntRange(1, 12).Draw(t, "most")
-		w := &world{b: &slow{}, clock: &still{now: time.Unix(1000, 0)}, states: []map[string]held{{}}}
+		w := &trial{b: &slow{}, clock: &still{now: time.Unix(1000, 0)}, states: []map[string]held{{}}}
 		w.c = mvcc.New(w.b, w.clock, mvcc.Keep{Most: most, For: 100 * time.Second}).Client()
 		t.Repeat(map[string]func(*rapid.T){
 			"transaction": func(t *rapid.T) { w.transaction(ctx, t) },
@@ -178,9 +178,9 @@ func TestStoreAgainstModel(t *testing.T) {
 }
 
 // transaction makes one with random comparisons and operations, and at times a fault.
-func (w *world) transaction(ctx context.Context, t *rapid.T) {
+func (w *trial) transaction(ctx context.Context, t *rapid.T) {
 	now := w.now()
-	var compares []engine.Compare
+	var compares []world.Compare
 	holds := true
 	for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom(worldKeys), 0, 2, rapid.ID).Draw(t, "compared") {
 		right := rapid.IntRange(0, 3).Draw(t, "right") > 0
@@ -189,14 +189,14 @@ func (w *world) transaction(ctx context.Context, t *rapid.T) {
 			rev += rapid.Int64Range(1, 3).Draw(t, "off")
 			holds = false
 		}
-		compares = append(compares, engine.Compare{Key: key, Revision: rev})
+		compares = append(compares, world.Compare{Key: key, Revision: rev})
 	}
 	next, ended := maps.Clone(now), false
-	var ops []engine.Op
+	var ops []world.Op
 	changed := false
 	for _, key := range rapid.SliceOfNDistinct(rapid.SampledFrom(worldKeys), 0, 3, rapid.ID).Draw(t, "changed") {
 		if rapid.Bool().Draw(t, "delete") {
-			op := engine.Op{Key: key, Delete: true}
+			op := world.Op{Key: key, Delete: true}
 			if len(w.leases) > 0 {
 				op.Lease = w.leases[0] // which means nothing to a deletion
 			}
@@ -207,7 +207,7 @@ func (w *world) transaction(ctx context.Context, t *rapid.T) {
 			continue
 		}
 		h := held{value: rapid.StringMatching(`[xyz]?`).Draw(t, "value"), rev: w.rev() + 1, created: w.rev() + 1, lease: -1}
-		op := engine.Op{Key: key, Value: []byte(h.value)}
+		op := world.Op{Key: key, Value: []byte(h.value)}
 		if old, had := now[key]; had {
 			h.created = old.created
 		}
@@ -230,7 +230,7 @@ func (w *world) transaction(ctx context.Context, t *rapid.T) {
 		}
 		return
 	case ended:
-		if !errors.Is(err, engine.ErrRefused) || ok {
+		if !errors.Is(err, world.ErrRefused) || ok {
 			t.Fatalf("a lease that has ended: %t, %v", ok, err)
 		}
 	case err != nil || ok != holds:
@@ -245,7 +245,7 @@ func (w *world) transaction(ctx context.Context, t *rapid.T) {
 }
 
 // revoke ends a lease, whose keys go in one revision.
-func (w *world) revoke(ctx context.Context, t *rapid.T, i int) {
+func (w *trial) revoke(ctx context.Context, t *rapid.T, i int) {
 	next := maps.Clone(w.now())
 	maps.DeleteFunc(next, func(_ string, h held) bool { return h.lease == i })
 	if err := w.leases[i].Revoke(ctx); err != nil {
@@ -262,11 +262,11 @@ func (w *world) revoke(ctx context.Context, t *rapid.T, i int) {
 }
 
 // check asks the store all that the model knows.
-func (w *world) check(ctx context.Context, t *rapid.T, most int) {
+func (w *trial) check(ctx context.Context, t *rapid.T, most int) {
 	for _, key := range worldKeys {
 		want, there := w.now()[key]
 		kv, err := w.c.Get(ctx, key)
-		if there != (err == nil) || !there && !errors.Is(err, engine.ErrNotFound) || there && asHeld(kv) != bare(want) {
+		if there != (err == nil) || !there && !errors.Is(err, world.ErrNotFound) || there && asHeld(kv) != bare(want) {
 			t.Fatalf("%s is %v, %v; want %v, %t", key, kv, err, want, there)
 		}
 	}
@@ -280,7 +280,7 @@ func (w *world) check(ctx context.Context, t *rapid.T, most int) {
 	w.watch(ctx, t, prefix, at)
 }
 
-func asHeld(kv engine.KV) held {
+func asHeld(kv world.KV) held {
 	return held{value: string(kv.Value), rev: kv.Revision, created: kv.Created, lease: -1}
 }
 
@@ -290,12 +290,12 @@ func bare(h held) held {
 }
 
 // list reads all pages at a revision; 0 means the newest one.
-func (w *world) list(ctx context.Context, t *rapid.T, prefix string, at int64, limit int) {
+func (w *trial) list(ctx context.Context, t *rapid.T, prefix string, at int64, limit int) {
 	got, after := map[string]held{}, ""
 	for {
-		p, err := w.c.List(ctx, prefix, engine.ListOptions{At: at, After: after, Limit: limit})
+		p, err := w.c.List(ctx, prefix, world.ListOptions{At: at, After: after, Limit: limit})
 		if gone := at > w.rev() || at > 0 && at < w.b.floor; gone || err != nil {
-			if !gone || !errors.Is(err, engine.ErrCompacted) {
+			if !gone || !errors.Is(err, world.ErrCompacted) {
 				t.Fatalf("a list at %d of %d to %d: %v", at, w.b.floor, w.rev(), err)
 			}
 			return
@@ -329,7 +329,7 @@ func (w *world) list(ctx context.Context, t *rapid.T, prefix string, at int64, l
 }
 
 // watch reads from a revision up to the newest one, and builds the keys of each revision that it is told of.
-func (w *world) watch(ctx context.Context, t *rapid.T, prefix string, from int64) {
+func (w *trial) watch(ctx context.Context, t *rapid.T, prefix string, from int64) {
 	ctx, cancel := context.WithTimeout(ctx, await.Left()) // a Watch that misses a revision waits for ever
 	defer cancel()
 	last := from
@@ -348,7 +348,7 @@ func (w *world) watch(ctx context.Context, t *rapid.T, prefix string, from int64
 	}
 	for b, err := range w.c.Watch(ctx, prefix, from) {
 		if compacted || err != nil {
-			if !compacted || !errors.Is(err, engine.ErrCompacted) {
+			if !compacted || !errors.Is(err, world.ErrCompacted) {
 				t.Fatalf("a Watch from %d of %d to %d: %v", from, w.b.floor, w.rev(), err)
 			}
 			return
@@ -396,7 +396,7 @@ func TestAbandonedLeasesRunOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, ok, err := dead.Txn(ctx, nil, []engine.Op{{Key: "a", Lease: l}, {Key: "b"}}); err != nil || !ok {
+	if _, ok, err := dead.Txn(ctx, nil, []world.Op{{Key: "a", Lease: l}, {Key: "b"}}); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	dead.Abandon()
@@ -406,14 +406,14 @@ func TestAbandonedLeasesRunOut(t *testing.T) {
 	}
 	for what, err := range map[string]error{
 		"Get":   second(dead.Get(ctx, "a")),
-		"List":  second(dead.List(ctx, "", engine.ListOptions{})),
+		"List":  second(dead.List(ctx, "", world.ListOptions{})),
 		"Lease": second(dead.Lease(ctx, time.Second)),
 	} {
-		if !errors.Is(err, engine.ErrClosed) {
+		if !errors.Is(err, world.ErrClosed) {
 			t.Errorf("%s of a client that has ended: %v", what, err)
 		}
 	}
-	if _, ok, err := other.Txn(ctx, nil, []engine.Op{{Key: "c", Lease: l}}); ok || !errors.Is(err, engine.ErrRefused) {
+	if _, ok, err := other.Txn(ctx, nil, []world.Op{{Key: "c", Lease: l}}); ok || !errors.Is(err, world.ErrRefused) {
 		t.Errorf("a lease of the dead: %t, %v", ok, err)
 	}
 	if _, err := other.Get(ctx, "a"); err != nil {
@@ -444,7 +444,7 @@ func TestAFullDiskKeepsLeasesForLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Txn(ctx, nil, []engine.Op{{Key: "a", Lease: l}}); err != nil {
+	if _, _, err := c.Txn(ctx, nil, []world.Op{{Key: "a", Lease: l}}); err != nil {
 		t.Fatal(err)
 	}
 	full := errors.New("the disk is full")
@@ -455,16 +455,16 @@ func TestAFullDiskKeepsLeasesForLater(t *testing.T) {
 	if _, err := c.Get(ctx, "a"); err != nil {
 		t.Error("the key is gone, and could not be deleted:", err)
 	}
-	if rev, ok, err := c.Txn(ctx, nil, []engine.Op{{Key: "b"}}); rev != 3 || !ok || err != nil {
+	if rev, ok, err := c.Txn(ctx, nil, []world.Op{{Key: "b"}}); rev != 3 || !ok || err != nil {
 		t.Errorf("the next transaction: %d, %t, %v; want 3, behind the end of the lease", rev, ok, err)
 	}
-	if _, err := c.Get(ctx, "a"); !errors.Is(err, engine.ErrNotFound) {
+	if _, err := c.Get(ctx, "a"); !errors.Is(err, world.ErrNotFound) {
 		t.Error("the key is still there:", err)
 	}
 	if err := l.Revoke(ctx); err != nil {
 		t.Error("a second revocation:", err)
 	}
-	if _, err := c.Lease(ctx, 0); !errors.Is(err, engine.ErrRefused) {
+	if _, err := c.Lease(ctx, 0); !errors.Is(err, world.ErrRefused) {
 		t.Error("a lease of no time:", err)
 	}
 	if err := c.Close(); err != nil || b.shut != 1 {
@@ -479,9 +479,9 @@ func TestOldChangesAreForgotten(t *testing.T) {
 	c := mvcc.New(b, clock, mvcc.Keep{Most: 10_000, For: time.Minute}).Client()
 	put := func(keys ...string) {
 		t.Helper()
-		var ops []engine.Op
+		var ops []world.Op
 		for _, key := range keys {
-			ops = append(ops, engine.Op{Key: key})
+			ops = append(ops, world.Op{Key: key})
 		}
 		if _, _, err := c.Txn(ctx, nil, ops); err != nil {
 			t.Fatal(err)

@@ -12,8 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
 )
 
@@ -60,7 +60,7 @@ func (b *backend) Put(v mvcc.Version, _ int64) error {
 	return nil
 }
 
-func put(key string) []engine.Op { return []engine.Op{{Key: key}} }
+func put(key string) []world.Op { return []world.Op{{Key: key}} }
 
 // TestTogether: what waits while a group is committed is the next group, as one Update, in order;
 // one that is refused fails alone.
@@ -73,7 +73,7 @@ func TestTogether(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range revs {
 			wg.Go(func() {
-				compare := []engine.Compare{{Key: "never", Revision: int64(i / 4)}} // the last one does not hold
+				compare := []world.Compare{{Key: "never", Revision: int64(i / 4)}} // the last one does not hold
 				rev, ok, err := c.Txn(t.Context(), compare, put("k"))
 				if err != nil || ok != (i < 4) {
 					t.Error(i, ok, err)
@@ -140,7 +140,7 @@ func TestFailedUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}}); err != nil {
+	if _, _, err := c.Txn(t.Context(), nil, []world.Op{{Key: "a", Lease: l}}); err != nil {
 		t.Fatal(err)
 	}
 	b.fail = errors.New("the disk is gone")
@@ -151,7 +151,7 @@ func TestFailedUpdate(t *testing.T) {
 		t.Errorf("Revoke: %v", err)
 	}
 	b.fail = nil
-	if _, _, err := c.Txn(t.Context(), nil, []engine.Op{{Key: "c", Lease: l}}); !errors.Is(err, engine.ErrRefused) {
+	if _, _, err := c.Txn(t.Context(), nil, []world.Op{{Key: "c", Lease: l}}); !errors.Is(err, world.ErrRefused) {
 		t.Errorf("a put with a lease that is ending: %v", err)
 	}
 	if err := l.Revoke(t.Context()); err != nil || !b.keys["a"].Deleted {
@@ -167,7 +167,7 @@ func TestOverdueLease(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Txn(t.Context(), nil, []engine.Op{{Key: "a", Lease: l}}); err != nil {
+	if _, _, err := c.Txn(t.Context(), nil, []world.Op{{Key: "a", Lease: l}}); err != nil {
 		t.Fatal(err)
 	}
 	b.fail = errors.New("the disk is full")

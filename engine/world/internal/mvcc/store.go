@@ -9,8 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // Keep bounds the history.
@@ -24,7 +24,7 @@ type Store struct {
 	backend Backend
 	clock   clock.Clock
 	keep    Keep
-	limits  engine.Limits
+	limits  world.Limits
 
 	mu      sync.Mutex
 	queue   []*request    // transactions that wait; the first one's caller works if busy is false
@@ -42,15 +42,15 @@ type Store struct {
 // left. The last Client that is closed closes the Backend.
 func New(b Backend, c clock.Clock, k Keep) *Store {
 	return &Store{
-		backend: b, clock: c, keep: k, limits: engine.DefaultLimits(),
+		backend: b, clock: c, keep: k, limits: world.DefaultLimits(),
 		wake: make(chan struct{}), leases: map[int64]*lease{}, overdue: map[int64]*lease{},
 	}
 }
 
 // request is one transaction that waits.
 type request struct {
-	compares []engine.Compare
-	ops      []engine.Op
+	compares []world.Compare
+	ops      []world.Op
 	ends     *lease        // a lease that ends instead, with its keys
 	done     chan struct{} // closed with the answer
 	lead     chan struct{} // closed when its caller has to work for the next group
@@ -216,7 +216,7 @@ func (s *Store) one(w Writer, r *request, now int64) error {
 }
 
 // put does one operation at a revision.
-func put(w Writer, op engine.Op, rev, now int64) error {
+func put(w Writer, op world.Op, rev, now int64) error {
 	old, had, err := w.Last(op.Key, rev)
 	if err != nil {
 		return err

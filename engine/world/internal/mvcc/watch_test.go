@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/internal/mvcc"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
@@ -38,9 +38,9 @@ func TestWatchTakesLittleAtOnce(t *testing.T) {
 	b := &weighed{}
 	c := mvcc.New(b, &still{now: time.Unix(0, 0)}, mvcc.Keep{Most: 1000, For: time.Hour}).Client()
 	for range all {
-		var ops []engine.Op
+		var ops []world.Op
 		for i := range each {
-			ops = append(ops, engine.Op{Key: fmt.Sprint("k", i), Value: make([]byte, size)})
+			ops = append(ops, world.Op{Key: fmt.Sprint("k", i), Value: make([]byte, size)})
 		}
 		if _, ok, err := c.Txn(t.Context(), nil, ops); !ok || err != nil {
 			t.Fatal(ok, err)
@@ -75,7 +75,7 @@ func TestRevokeAfterItsTime(t *testing.T) {
 	if err := l.Revoke(ended); !errors.Is(err, context.Canceled) {
 		t.Errorf("the revocation: %v", err)
 	}
-	if _, ok, err := c.Txn(t.Context(), nil, []engine.Op{{Key: "k", Lease: l}}); !ok || err != nil {
+	if _, ok, err := c.Txn(t.Context(), nil, []world.Op{{Key: "k", Lease: l}}); !ok || err != nil {
 		t.Errorf("a key of the lease: %t, %v", ok, err)
 	}
 	if err := c.Close(); err != nil {

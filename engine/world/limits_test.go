@@ -1,35 +1,31 @@
-package engine_test
+package world_test
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/clock"
-	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // few are limits that a test reaches with little.
-var few = engine.Limits{Ops: 3, Bytes: 20, Key: 6}
+var few = world.Limits{Ops: 3, Bytes: 20, Key: 6}
 
 // compares makes comparisons of these keys.
-func compares(keys ...string) (list []engine.Compare) {
+func compares(keys ...string) (list []world.Compare) {
 	for _, key := range keys {
-		list = append(list, engine.Compare{Key: key})
+		list = append(list, world.Compare{Key: key})
 	}
 	return list
 }
 
 // puts makes operations of pairs of a key and a value.
-func puts(pairs ...string) (list []engine.Op) {
+func puts(pairs ...string) (list []world.Op) {
 	for pair := range slices.Chunk(pairs, 2) {
-		list = append(list, engine.Op{Key: pair[0], Value: []byte(pair[1])})
+		list = append(list, world.Op{Key: pair[0], Value: []byte(pair[1])})
 	}
 	return list
 }
@@ -38,8 +34,8 @@ func puts(pairs ...string) (list []engine.Op) {
 // go on.
 func TestLimitsOfATransaction(t *testing.T) {
 	for name, c := range map[string]struct {
-		compares []engine.Compare
-		ops      []engine.Op
+		compares []world.Compare
+		ops      []world.Op
 		want     string // in the error; empty for none
 	}{
 		"nothing":            {nil, nil, ""},
@@ -55,7 +51,7 @@ func TestLimitsOfATransaction(t *testing.T) {
 		"no key":             {nil, puts("", "v"), "an operation or a comparison has no key"},
 		"no compared key":    {compares(""), nil, "has no key"},
 		"a key twice":        {nil, puts("a", "1", "a", "2"), `key "a" is altered twice in one transaction`},
-		"put and deleted":    {nil, append(puts("a", "1"), engine.Op{Key: "a", Delete: true}), "altered twice"},
+		"put and deleted":    {nil, append(puts("a", "1"), world.Op{Key: "a", Delete: true}), "altered twice"},
 		"compared and put":   {compares("a"), puts("a", "1"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,7 +62,7 @@ func TestLimitsOfATransaction(t *testing.T) {
 				}
 				return
 			}
-			if !errors.Is(err, engine.ErrRefused) || errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), c.want) {
+			if !errors.Is(err, world.ErrRefused) || errors.Is(err, world.ErrUnavailable) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q of the class ErrRefused", err, c.want)
 			}
 		})
@@ -75,16 +71,16 @@ func TestLimitsOfATransaction(t *testing.T) {
 
 // TestLongKeyIsNotRepeated: the error about a key that is too long shows its beginning alone.
 func TestLongKeyIsNotRepeated(t *testing.T) {
-	err := engine.DefaultLimits().Check(nil, puts(strings.Repeat("k", 1<<20), ""))
-	limit, ok := errors.AsType[*engine.LimitError](err)
-	if !ok || limit.Have != 1<<20 || limit.Most != engine.DefaultLimits().Key || len(err.Error()) > 200 {
+	err := world.DefaultLimits().Check(nil, puts(strings.Repeat("k", 1<<20), ""))
+	limit, ok := errors.AsType[*world.LimitError](err)
+	if !ok || limit.Have != 1<<20 || limit.Most != world.DefaultLimits().Key || len(err.Error()) > 200 {
 		t.Errorf("got %.300v", err)
 	}
 }
 
 // TestDefaultLimitsHold: the limits allow what the kinds and the exports of mgmt write, and stay below etcd's 1.5 MiB for a request.
 func TestDefaultLimitsHold(t *testing.T) {
-	l := engine.DefaultLimits()
+	l := world.DefaultLimits()
 	const request = 3 << 19 // of etcd, as it is installed
 	if l.Ops != 128 || l.Bytes >= request || l.Bytes < 1<<20 || l.Key < 1<<10 {
 		t.Errorf("the limits are %+v", l)
@@ -99,9 +95,9 @@ func TestLimitsAgreeWithCounting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		key := rapid.StringMatching(`[ab]{0,8}`)
 		asked := compares(rapid.SliceOfN(key, 0, 5).Draw(t, "compares")...)
-		var ops []engine.Op
+		var ops []world.Op
 		for _, k := range rapid.SliceOfN(key, 0, 5).Draw(t, "ops") {
-			ops = append(ops, engine.Op{Key: k, Value: make([]byte, rapid.IntRange(0, 8).Draw(t, "value"))})
+			ops = append(ops, world.Op{Key: k, Value: make([]byte, rapid.IntRange(0, 8).Draw(t, "value"))})
 		}
 		size, fits := 0, len(asked) <= few.Ops && len(ops) <= few.Ops
 		for _, c := range asked {
@@ -119,40 +115,4 @@ func TestLimitsAgreeWithCounting(t *testing.T) {
 			t.Errorf("%v, %v: it fits is %t, and the answer %v", asked, ops, fits, err)
 		}
 	})
-}
-
-// TestSleepByAClock: Sleep ends with its time by the clock, or with the cause of its context, and leaves no timer.
-func TestSleepByAClock(t *testing.T) {
-	c := enginetest.NewClock()
-	slept := make(chan error, 1)
-	go func() { slept <- clock.Sleep(t.Context(), c, time.Minute) }()
-	for done := false; !done; { // the timer may not be there yet
-		c.Advance(time.Minute)
-		select {
-		case err := <-slept:
-			if done = true; err != nil {
-				t.Error(err)
-			}
-		default:
-		}
-	}
-	why := errors.New("told to end")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(why)
-	if err := clock.Sleep(ctx, c, time.Minute); !errors.Is(err, why) {
-		t.Errorf("after the end of its context it returns %v", err)
-	}
-}
-
-// TestSinceByAClock: the time that has passed is that of the clock, and never that of the machine beside it.
-func TestSinceByAClock(t *testing.T) {
-	c := enginetest.NewClock()
-	begin := c.Now()
-	c.Advance(90 * time.Second)
-	if d := clock.Since(c, begin); d != 90*time.Second {
-		t.Errorf("%s have passed by the clock, and not 90 s", d)
-	}
-	if d := clock.Since(clock.System{}, time.Now()); d < 0 || d > time.Minute {
-		t.Errorf("%s have passed on the machine since a moment ago", d)
-	}
 }
