@@ -46,6 +46,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/engine/world"
@@ -240,7 +241,7 @@ type Options struct {
 	// simulate.NewFolder those of a folder. Where Abandon is closed, its method KillAll() is called, if it has one.
 	Host engine.Host
 
-	Store engine.Store // the journal of State when nil, in memory if there is none
+	Store records.Store // the journal of State when nil, in memory if there is none
 
 	// State is the folder in which resources keep state, and the journal is; see StateIn. Run makes it, for its
 	// user alone, where it is not there. When nil, a temporary folder, which is removed at the end of Run.

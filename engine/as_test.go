@@ -85,7 +85,7 @@ func TestStatedAbilities(t *testing.T) {
 
 // statingRes states abilities, and has no methods of any.
 type statingRes struct {
-	plain
+	plainRes
 	says engine.Abilities
 }
 
@@ -135,7 +135,7 @@ func TestAbilityKey(t *testing.T) {
 	if engine.AbilityKeyOf(a) != engine.AbilityKeyOf(same) || engine.AbilityKeyOf(a) == engine.AbilityKeyOf(other) {
 		t.Error("the key does not tell what is stated")
 	}
-	if engine.AbilityKeyOf(&plain{}) != engine.AbilityKeyOf(&plain{}) || engine.AbilityKeyOf(&plain{}) == engine.AbilityKeyOf(&allRes{}) {
+	if engine.AbilityKeyOf(&plainRes{}) != engine.AbilityKeyOf(&plainRes{}) || engine.AbilityKeyOf(&plainRes{}) == engine.AbilityKeyOf(&allRes{}) {
 		t.Error("the key does not tell the type")
 	}
 }
@@ -157,7 +157,7 @@ func TestStatesOther(t *testing.T) {
 			t.Errorf("%s: other is %t, want %t", name, !c.other, c.other)
 		}
 	}
-	if engine.StatesOther(&plain{}, engine.Abilities{Readable: true}) {
+	if engine.StatesOther(&plainRes{}, engine.Abilities{Readable: true}) {
 		t.Error("a resource without a statement states another thing")
 	}
 }

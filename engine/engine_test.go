@@ -54,17 +54,17 @@ func (*thing) Doc() string                                    { return "A thing.
 func newThing() engine.Res { return &thing{} }
 
 // plain has no trait but Base.
-type plain struct {
+type plainRes struct {
 	traits.Base
 }
 
-func (*plain) Default() engine.Res                            { return &plain{} }
-func (*plain) Validate() error                                { return nil }
-func (*plain) Init(*engine.Init) error                        { return nil }
-func (*plain) Cleanup() error                                 { return nil }
-func (*plain) Watch(context.Context) error                    { return nil }
-func (*plain) CheckApply(context.Context, bool) (bool, error) { return true, nil }
-func (p *plain) Cmp(o engine.Res) error                       { return engine.CmpFields(p, o) }
+func (*plainRes) Default() engine.Res                            { return &plainRes{} }
+func (*plainRes) Validate() error                                { return nil }
+func (*plainRes) Init(*engine.Init) error                        { return nil }
+func (*plainRes) Cleanup() error                                 { return nil }
+func (*plainRes) Watch(context.Context) error                    { return nil }
+func (*plainRes) CheckApply(context.Context, bool) (bool, error) { return true, nil }
+func (p *plainRes) Cmp(o engine.Res) error                       { return engine.CmpFields(p, o) }
 
 func TestRegistry(t *testing.T) {
 	r := engine.NewRegistry()
@@ -99,7 +99,7 @@ func TestRegistry(t *testing.T) {
 func TestRegistryCopies(t *testing.T) {
 	r := engine.NewRegistry()
 	_ = r.Register("thing", newThing)
-	more, err := r.With("plain", func() engine.Res { return &plain{} })
+	more, err := r.With("plain", func() engine.Res { return &plainRes{} })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestRegistryCopies(t *testing.T) {
 }
 
 type bad struct {
-	plain
+	plainRes
 	Notify string `yaml:"notify"`
 }
 
@@ -158,7 +158,7 @@ func TestAbilities(t *testing.T) {
 	if a.Sends.Field("out") == nil {
 		t.Error("what it sends is not described")
 	}
-	if a, _ := engine.AbilitiesOf(&plain{}); len(a.Names()) != 0 {
+	if a, _ := engine.AbilitiesOf(&plainRes{}); len(a.Names()) != 0 {
 		t.Errorf("a plain resource has %v", a.Names())
 	}
 }
@@ -466,7 +466,7 @@ func TestChild(t *testing.T) {
 	if sends.Out = "z"; child.Sent() != (thingSends{"y"}) {
 		t.Errorf("what was sent has become %v", child.Sent())
 	}
-	mute := &plain{}
+	mute := &plainRes{}
 	if err := parent.Child(mute).Send(sends); err == nil {
 		t.Error("a kind that sends nothing has sent something")
 	}

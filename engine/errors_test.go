@@ -83,7 +83,7 @@ func TestGuard(t *testing.T) {
 		"a text":         {func() error { panic("boom") }, "Watch panicked: boom"},
 		"an error value": {func() error { panic(base) }, "Watch panicked: no"},
 		"an index":       {func() error { var none []int; return fmt.Errorf("%d", none[len(none)]) }, "Watch panicked: runtime error: index out of range [0] with length 0"},
-		"a nil pointer":  {func() error { var none *plain; return none.self() }, "Watch panicked: runtime error: invalid memory address or nil pointer dereference"},
+		"a nil pointer":  {func() error { var none *plainRes; return none.self() }, "Watch panicked: runtime error: invalid memory address or nil pointer dereference"},
 		"nil":            {func() error { panic(nil) }, "Watch panicked: panic called with nil argument"}, //nolint:govet // that is the case
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -103,4 +103,4 @@ func TestGuard(t *testing.T) {
 }
 
 // self panics for a nil pointer.
-func (p *plain) self() error { return errors.New(p.Base.Name()) }
+func (p *plainRes) self() error { return errors.New(p.Base.Name()) }

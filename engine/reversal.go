@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/reactivegraph/mgmt/engine/internal/plain"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -100,25 +102,25 @@ func union(a, b []string) []string {
 }
 
 func digest(v map[string]any) (string, error) {
-	b, err := MarshalPlain(v)
+	b, err := plain.Marshal(v)
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:16]), err
 }
 
 // Write returns the write that keeps it. The error is an *ImageSizeError if it is
 // too large.
-func (w *Wanted) Write(id string) (Write, error) {
-	b, err := MarshalPlain(map[string]any{
+func (w *Wanted) Write(id string) (records.Write, error) {
+	b, err := plain.Marshal(map[string]any{
 		"thing": w.Thing, "print": w.Print, "fields": listOf(w.Fields), "declared": anyMap(w.Declared), "secret": listOf(w.Secret),
 	})
 	if err == nil && len(b) > MaxImage {
 		err = &ImageSizeError{Size: len(b)}
 	}
-	return Write{Table: TableWanted, Key: id, Value: b}, err
+	return records.Write{Table: TableWanted, Key: id, Value: b}, err
 }
 
 // DecodeWanted reads a record of TableWanted.
-func DecodeWanted(rec Record) (*Wanted, error) {
+func DecodeWanted(rec records.Record) (*Wanted, error) {
 	m, err := readMap(rec)
 	if err != nil {
 		return nil, err
@@ -156,13 +158,18 @@ func Take(res, was Res, secret []string) (*Image, error) {
 	if img.Meta, err = encodeMeta(res.MetaParams()); err != nil {
 		return nil, fmt.Errorf("the metaparameters of %s: %w", res, err)
 	}
-	if isNil(was) {
+	if absent(was) {
 		return img, nil
 	}
 	if img.Was, err = ParamsOf(was); err != nil {
 		return nil, fmt.Errorf("what was there before %s: %w", res, err)
 	}
 	return img, nil
+}
+
+// absent reports whether Read has found nothing: it may return a nil pointer of its type.
+func absent(r Res) bool {
+	return r == nil || reflect.ValueOf(r).Kind() == reflect.Pointer && reflect.ValueOf(r).IsNil()
 }
 
 func isNil(r any) bool {
@@ -200,14 +207,14 @@ func ParamsOf(r Res) (map[string]any, error) {
 
 // Writes returns the writes that keep the reversal and its image, which is nil with
 // Why.
-func (r *Reversal) Writes(img *Image) ([]Write, error) {
-	head, err := MarshalPlain(map[string]any{
+func (r *Reversal) Writes(img *Image) ([]records.Write, error) {
+	head, err := plain.Marshal(map[string]any{
 		"kind": r.Kind, "name": r.Name, "after": listOf(r.After), "before": listOf(r.Before), "why": r.Why,
 	})
 	if err != nil || img == nil {
-		return []Write{{Table: TableReversal, Key: r.ID(), Value: head}}, err
+		return []records.Write{{Table: TableReversal, Key: r.ID(), Value: head}}, err
 	}
-	body, err := MarshalPlain(map[string]any{
+	body, err := plain.Marshal(map[string]any{
 		"declared": img.Declared, "meta": img.Meta, "was": anyMap(img.Was), "secret": listOf(img.Secret),
 	})
 	if err != nil {
@@ -216,7 +223,7 @@ func (r *Reversal) Writes(img *Image) ([]Write, error) {
 	if len(body) > MaxImage {
 		return nil, &ImageSizeError{Size: len(body)}
 	}
-	return []Write{
+	return []records.Write{
 		{Table: TableReversal, Key: r.ID(), Value: head},
 		{Table: TableImage, Key: r.ID(), Value: body},
 	}, nil
@@ -232,12 +239,12 @@ func (e *ImageSizeError) Error() string {
 
 // ForgetReversal returns the writes that delete a reversal and all that belongs to
 // it.
-func ForgetReversal(id string) []Write {
-	return []Write{{Table: TableReversal, Key: id}, {Table: TableImage, Key: id}, {Table: TableWanted, Key: id}}
+func ForgetReversal(id string) []records.Write {
+	return []records.Write{{Table: TableReversal, Key: id}, {Table: TableImage, Key: id}, {Table: TableWanted, Key: id}}
 }
 
 // DecodeReversal reads a record of TableReversal.
-func DecodeReversal(rec Record) (*Reversal, error) {
+func DecodeReversal(rec records.Record) (*Reversal, error) {
 	m, err := readMap(rec)
 	if err != nil {
 		return nil, err
@@ -253,7 +260,7 @@ func DecodeReversal(rec Record) (*Reversal, error) {
 }
 
 // DecodeImage reads a record of TableImage.
-func DecodeImage(rec Record) (*Image, error) {
+func DecodeImage(rec records.Record) (*Image, error) {
 	m, err := readMap(rec)
 	if err != nil {
 		return nil, err
@@ -268,8 +275,8 @@ func DecodeImage(rec Record) (*Image, error) {
 	return img, nil
 }
 
-func readMap(rec Record) (map[string]any, error) {
-	v, err := UnmarshalPlain(rec.Value)
+func readMap(rec records.Record) (map[string]any, error) {
+	v, err := plain.Unmarshal(rec.Value)
 	if err != nil {
 		return nil, fmt.Errorf("the record of %s: %w", rec.Key, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/plain"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -64,7 +66,7 @@ func TestLater(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := engine.DecodeWanted(engine.Record{Key: rec.Key, Value: rec.Value})
+		read, err := engine.DecodeWanted(records.Record{Key: rec.Key, Value: rec.Value})
 		if err != nil || !reflect.DeepEqual(read, w) {
 			t.Errorf("%+v becomes %+v, %v", w, read, err)
 		}
@@ -90,7 +92,7 @@ func TestReversalWrites(t *testing.T) {
 	if err != nil || len(writes) != 1 {
 		t.Fatalf("%v, %v", writes, err)
 	}
-	rev, err := engine.DecodeReversal(engine.Record{Key: writes[0].Key, Value: writes[0].Value})
+	rev, err := engine.DecodeReversal(records.Record{Key: writes[0].Key, Value: writes[0].Value})
 	if err != nil || rev.Why != why.Why || rev.ID() != "note[x]" {
 		t.Errorf("%+v, %v", rev, err)
 	}
@@ -112,7 +114,7 @@ func TestReversalWrites(t *testing.T) {
 // TestReversalDamaged: a record of something else is refused.
 func TestReversalDamaged(t *testing.T) {
 	marshal := func(v any) []byte {
-		data, err := engine.MarshalPlain(v)
+		data, err := plain.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,13 +123,13 @@ func TestReversalDamaged(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"empty": {}, "no map": marshal("x"), "noise": []byte("noise"), "another id": marshal(map[string]any{"kind": "a", "name": "b"}),
 	} {
-		if rev, err := engine.DecodeReversal(engine.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
+		if rev, err := engine.DecodeReversal(records.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
 			t.Errorf("%s: %v, %v", name, rev, err)
 		}
-		if w, err := engine.DecodeWanted(engine.Record{Key: "note[x]", Value: data}); name != "another id" && (err == nil || !strings.Contains(err.Error(), "note[x]")) {
+		if w, err := engine.DecodeWanted(records.Record{Key: "note[x]", Value: data}); name != "another id" && (err == nil || !strings.Contains(err.Error(), "note[x]")) {
 			t.Errorf("%s: %v, %v", name, w, err)
 		}
-		if img, err := engine.DecodeImage(engine.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
+		if img, err := engine.DecodeImage(records.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
 			t.Errorf("%s: %v, %v", name, img, err)
 		}
 	}

@@ -27,8 +27,14 @@ type BaseUID struct {
 	Flags UIDFlags
 }
 
+// Resource is what a UID has to know of the resource that it is of: every engine.Res is one.
+type Resource interface {
+	Kind() string
+	Name() string
+}
+
 // UIDOf returns the base of a UID of this resource, or of a UID in its questions.
-func UIDOf(r Res) BaseUID { return BaseUID{Name: r.Name(), Kind: r.Kind()} }
+func UIDOf(r Resource) BaseUID { return BaseUID{Name: r.Name(), Kind: r.Kind()} }
 
 // GetName returns the name of the resource that the UID is of.
 func (u *BaseUID) GetName() string { return u.Name }
@@ -57,7 +63,7 @@ func (u *BaseUID) IFF(o ResUID) bool {
 
 // NameUIDOf returns the UID by which r asks for the resource of that kind and name,
 // or a further name of r. Every resource has such a UID without saying so, and an EdgeableRes may have more.
-func NameUIDOf(r Res, kind, name string) *UID { return NameUID(UIDOf(r), kind, name) }
+func NameUIDOf(r Resource, kind, name string) *UID { return NameUID(UIDOf(r), kind, name) }
 
 // NameUID is a resource by its kind and its name in the graph. It has no space: its key is the id of the resource.
 func NameUID(base BaseUID, kind, name string) *UID {

@@ -40,7 +40,7 @@ func TestNameOn(t *testing.T) {
 
 // elsewhere is a resource that may have a target.
 type elsewhere struct {
-	plain
+	plainRes
 	target string
 }
 
@@ -48,7 +48,7 @@ func (*elsewhere) Targeted() bool   { return true }
 func (e *elsewhere) Target() string { return e.target }
 
 func TestTargetOf(t *testing.T) {
-	if got := engine.TargetOf(&plain{}); got != "" {
+	if got := engine.TargetOf(&plainRes{}); got != "" {
 		t.Errorf("a resource without targets is on %q", got)
 	}
 	if got := engine.TargetOf(&elsewhere{target: "web"}); got != "web" {
@@ -142,7 +142,7 @@ func TestRegisterResource(t *testing.T) {
 
 // made has a parameter of each role.
 type made struct {
-	plain
+	plainRes
 	Size   int           `yaml:"size"`
 	Empty  string        `yaml:"empty"`
 	Like   string        `yaml:"like"`

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // TestWantedRoundTrip: what a resource has wanted is read from its record as it was written, whatever it had managed before.
@@ -45,7 +46,7 @@ func TestWantedRoundTrip(t *testing.T) {
 			if err != nil || write.Table != engine.TableWanted || write.Key != n.String() {
 				t.Fatalf("%+v, %v", write, err)
 			}
-			if last, err = engine.DecodeWanted(engine.Record{Key: write.Key, Value: write.Value}); err != nil || !reflect.DeepEqual(last, now) {
+			if last, err = engine.DecodeWanted(records.Record{Key: write.Key, Value: write.Value}); err != nil || !reflect.DeepEqual(last, now) {
 				t.Fatalf("read %+v, %v; written %+v", last, err, now)
 			}
 		}

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // BenchmarkCycle is what the reactor commits for one change of a vertex with one
@@ -48,11 +48,11 @@ func cycles(b *testing.B, callers int) {
 	b.ReportMetric(float64(enginetest.Computed(b)-before)/float64(b.N), "cpu-ns/op")
 }
 
-func cycle(s engine.Store, i int) error {
+func cycle(s records.Store, i int) error {
 	ctx, one := context.Background(), []byte{1}
 	from := fmt.Sprintf("file[/etc/mgmt/some/folder/%06d]", i%10_000)
 	refresh := fmt.Sprintf("exec[restart]\x00%s\x00%d", from, i)
-	for _, writes := range [][]engine.Write{
+	for _, writes := range [][]records.Write{
 		{{Table: "intent", Key: from, Value: one}},
 		{{Table: "intent", Key: from}, {Table: "refresh", Key: refresh, Value: one}},
 		{{Table: "refresh", Key: refresh}},

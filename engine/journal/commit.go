@@ -12,8 +12,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
@@ -35,7 +35,7 @@ var (
 )
 
 // validate returns the size of what one Commit writes.
-func validate(writes []engine.Write) (int, error) {
+func validate(writes []records.Write) (int, error) {
 	size := 0
 	for i := range writes {
 		w := &writes[i]
@@ -60,7 +60,7 @@ func validate(writes []engine.Write) (int, error) {
 // request is one Commit that waits. Its writes belong to the caller, who waits
 // for done once the group that it is in has begun.
 type request struct {
-	writes []engine.Write
+	writes []records.Write
 	own    bool // Table is a bucket of the journal itself
 	size   int
 	done   chan error // capacity 1
@@ -135,10 +135,10 @@ func (q *queue) close() bool {
 	return !was
 }
 
-// Commit implements engine.Store. It waits for the disk. A context that ends
+// Commit implements records.Store. It waits for the disk. A context that ends
 // before the work has begun ends the wait, and nothing was done; later it does
 // not.
-func (j *Journal) Commit(ctx context.Context, writes []engine.Write) error {
+func (j *Journal) Commit(ctx context.Context, writes []records.Write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (j *Journal) Commit(ctx context.Context, writes []engine.Write) error {
 	return j.submit(ctx, writes, size, false)
 }
 
-func (j *Journal) submit(ctx context.Context, writes []engine.Write, size int, own bool) error {
+func (j *Journal) submit(ctx context.Context, writes []records.Write, size int, own bool) error {
 	r := requests.Get().(*request)
 	defer r.release()
 	r.writes, r.size, r.own = writes, size, own
@@ -228,7 +228,7 @@ type batch struct {
 }
 
 type item struct {
-	*engine.Write
+	*records.Write
 	own bool
 	seq int32
 }

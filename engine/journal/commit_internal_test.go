@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 func openHere(t *testing.T, opt Options) *Journal {
@@ -40,7 +40,7 @@ func (j *Journal) waiting(n int) {
 // begin starts a Commit.
 func (j *Journal) begin(ctx context.Context, key string, size int) <-chan error {
 	c := make(chan error, 1)
-	go func() { c <- j.Commit(ctx, []engine.Write{{Table: "t", Key: key, Value: make([]byte, size)}}) }()
+	go func() { c <- j.Commit(ctx, []records.Write{{Table: "t", Key: key, Value: make([]byte, size)}}) }()
 	return c
 }
 
@@ -58,7 +58,7 @@ func (j *Journal) keys(t *testing.T) (keys string) {
 // hold makes the goroutine that commits wait with a group until j.mu is let go.
 func (j *Journal) hold(t *testing.T) *request {
 	t.Helper()
-	r := &request{done: make(chan error, 1), writes: []engine.Write{{Table: "t", Key: "held", Value: []byte{1}}}}
+	r := &request{done: make(chan error, 1), writes: []records.Write{{Table: "t", Key: "held", Value: []byte{1}}}}
 	j.mu.Lock()
 	if err := j.queue.add(r); err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func TestOneTransaction(t *testing.T) {
 		t.Errorf("51 commits were %d transactions", n)
 	}
 	// What changes nothing is none.
-	if err := j.Commit(t.Context(), []engine.Write{{Table: "t", Key: "never"}, {Table: "u", Key: "never"}}); err != nil {
+	if err := j.Commit(t.Context(), []records.Write{{Table: "t", Key: "never"}, {Table: "u", Key: "never"}}); err != nil {
 		t.Error(err)
 	}
 	if n := j.txid(t) - before; n != 2 {
@@ -176,7 +176,7 @@ func (j *Journal) txid(t *testing.T) uint64 {
 func TestPanic(t *testing.T) {
 	for times, aside := range map[int]bool{1: false, 2: true} {
 		j := openHere(t, Options{})
-		if err := j.Commit(t.Context(), []engine.Write{{Table: "t", Key: "k", Value: []byte{1}}}); err != nil {
+		if err := j.Commit(t.Context(), []records.Write{{Table: "t", Key: "k", Value: []byte{1}}}); err != nil {
 			t.Fatal(err)
 		}
 		calls := 0

@@ -14,9 +14,9 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // logged returns options with a log, and the log.
@@ -26,11 +26,11 @@ func logged() (journal.Options, *bytes.Buffer) {
 }
 
 // fill puts n records of a known value.
-func fill(t *testing.T, s engine.Store, n int) {
+func fill(t *testing.T, s records.Store, n int) {
 	t.Helper()
-	var writes []engine.Write
+	var writes []records.Write
 	for i := range n {
-		writes = append(writes, engine.Write{Table: []string{"intent", "sent"}[i%2], Key: fmt.Sprintf("file[/%06d]", i), Value: value(i)})
+		writes = append(writes, records.Write{Table: []string{"intent", "sent"}[i%2], Key: fmt.Sprintf("file[/%06d]", i), Value: value(i)})
 	}
 	if err := s.Commit(t.Context(), writes); err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func fill(t *testing.T, s engine.Store, n int) {
 func value(i int) []byte { return fmt.Appendf(nil, "value of %d", i) }
 
 // intact counts the records of fill, and fails on one that is not as it was put.
-func intact(t *testing.T, s engine.Store) (n int) {
+func intact(t *testing.T, s records.Store) (n int) {
 	t.Helper()
 	for _, table := range []string{"intent", "sent"} {
 		for r, err := range s.Records(t.Context(), table) {
@@ -264,9 +264,9 @@ func TestFindingC7NoPast(t *testing.T) {
 	path := newPath(t)
 	j := open(t, path, journal.Options{})
 	fill(t, j, 1000)
-	var writes []engine.Write
+	var writes []records.Write
 	for i := 0; i < 1000; i += 2 {
-		writes = append(writes, engine.Write{Table: "intent", Key: fmt.Sprintf("file[/%06d]", i)})
+		writes = append(writes, records.Write{Table: "intent", Key: fmt.Sprintf("file[/%06d]", i)})
 	}
 	fill(t, j, 400) // written again, so there are pages of the past
 	if err := errors.Join(j.Commit(t.Context(), writes), j.Close()); err != nil {
@@ -313,7 +313,7 @@ func TestFindingC7FirstPages(t *testing.T) {
 		for range last {
 			fill(t, j, 290)
 		}
-		if err := j.Commit(t.Context(), []engine.Write{{Table: "sent", Key: "file[/000301]", Value: value(301)}}); err != nil {
+		if err := j.Commit(t.Context(), []records.Write{{Table: "sent", Key: "file[/000301]", Value: value(301)}}); err != nil {
 			t.Fatal(err)
 		}
 		good, err := os.ReadFile(path)
@@ -498,7 +498,7 @@ func TestClosed(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := j.Commit(t.Context(), []engine.Write{{Table: "t", Key: "k"}}); !errors.Is(err, journal.ErrClosed) {
+	if err := j.Commit(t.Context(), []records.Write{{Table: "t", Key: "k"}}); !errors.Is(err, journal.ErrClosed) {
 		t.Errorf("Commit: %v", err)
 	}
 	for _, err := range j.Records(context.Background(), "t") {

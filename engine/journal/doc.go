@@ -1,5 +1,5 @@
 // Package journal keeps the data that must survive the death of the process: an
-// engine.Store of plain records in named tables, and a history of events. Open
+// records.Store of plain records in named tables, and a history of events. Open
 // keeps both in one file; NewMemory and NewHistory keep nothing over the end, for
 // tests and for runs without a state folder.
 //

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 func sizeOf(t *testing.T, path string) int64 {
@@ -20,16 +20,16 @@ func sizeOf(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-func batch(table string, from, n, size int) (put, del []engine.Write) {
+func batch(table string, from, n, size int) (put, del []records.Write) {
 	for i := from; i < from+n; i++ {
 		key := fmt.Sprintf("file[/%08d]", i)
-		put = append(put, engine.Write{Table: table, Key: key, Value: make([]byte, size)})
-		del = append(del, engine.Write{Table: table, Key: key})
+		put = append(put, records.Write{Table: table, Key: key, Value: make([]byte, size)})
+		del = append(del, records.Write{Table: table, Key: key})
 	}
 	return put, del
 }
 
-func must(t *testing.T, s engine.Store, writes []engine.Write) {
+func must(t *testing.T, s records.Store, writes []records.Write) {
 	t.Helper()
 	if err := s.Commit(t.Context(), writes); err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestCompact(t *testing.T) {
 	path := newPath(t)
 	j := open(t, path, journal.Options{})
 	fill(t, j, 100)
-	var dels [][]engine.Write
+	var dels [][]records.Write
 	for i := range 12 {
 		put, del := batch("sent", 1000+i*1000, 1000, 1000)
 		must(t, j, put)
@@ -97,9 +97,9 @@ func TestBound(t *testing.T) {
 	path := newPath(t)
 	j := open(t, path, journal.Options{MaxFile: 2 << 20})
 	fill(t, j, 100)
-	full, del, err := 0, []engine.Write(nil), error(nil)
+	full, del, err := 0, []records.Write(nil), error(nil)
 	for ; err == nil && full < 100; full++ {
-		var put []engine.Write
+		var put []records.Write
 		put, d := batch("big", full*100, 100, 1000)
 		if err = j.Commit(t.Context(), put); err == nil {
 			del = append(del, d...)

@@ -13,8 +13,8 @@ import (
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // Why a journal cannot be had or written to, for errors.Is. With ErrUnwritable
@@ -72,7 +72,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Journal is an engine.Store in one file, which belongs to it alone. Two
+// Journal is an records.Store in one file, which belongs to it alone. Two
 // goroutines are its own until Close: one commits, one writes the history.
 type Journal struct {
 	open    opener
@@ -88,7 +88,7 @@ type Journal struct {
 	stop, done chan struct{}
 }
 
-var _ engine.Store = (*Journal)(nil)
+var _ records.Store = (*Journal)(nil)
 
 // Open opens the journal of a path, and makes it where there is none. The folder
 // must exist. A file that is damaged is set aside with a warning. The error is
@@ -228,27 +228,27 @@ func (j *Journal) isShut() bool {
 	}
 }
 
-// Records implements engine.Store. The table is copied before anything is
+// Records implements records.Store. The table is copied before anything is
 // yielded, so a loop may take its time, and may commit. It is in memory meanwhile.
-func (j *Journal) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
-		var all *records
+func (j *Journal) Records(ctx context.Context, table string) iter.Seq2[records.Record, error] {
+	return func(yield func(records.Record, error) bool) {
+		var all *stretches
 		err := ctx.Err()
 		if err == nil {
 			all, err = j.snapshot(ctx, tablePrefix+table)
 		}
 		if err != nil {
-			yield(engine.Record{}, err)
+			yield(records.Record{}, err)
 			return
 		}
 		all.yield(ctx, yield)
 	}
 }
 
-func (j *Journal) snapshot(ctx context.Context, bucket string) (*records, error) {
-	var all *records
+func (j *Journal) snapshot(ctx context.Context, bucket string) (*stretches, error) {
+	var all *stretches
 	err := j.use(func(f *boltfile.File) error {
-		all = &records{}
+		all = &stretches{}
 		return f.View(func(tx *bbolt.Tx) error { return all.read(ctx, tx, bucket) })
 	})
 	if err != nil && !errors.Is(err, ctx.Err()) {
@@ -258,7 +258,7 @@ func (j *Journal) snapshot(ctx context.Context, bucket string) (*records, error)
 }
 
 // records are copies of a table's records, in slabs.
-type records struct {
+type stretches struct {
 	list []stretch
 	slab []byte
 }
@@ -271,7 +271,7 @@ type stretch struct {
 
 const slabSize = 64 << 10
 
-func (r *records) read(ctx context.Context, tx *bbolt.Tx, bucket string) error {
+func (r *stretches) read(ctx context.Context, tx *bbolt.Tx, bucket string) error {
 	b := tx.Bucket([]byte(bucket))
 	if b == nil {
 		return nil
@@ -293,7 +293,7 @@ func (r *records) read(ctx context.Context, tx *bbolt.Tx, bucket string) error {
 	return nil
 }
 
-func (r *records) add(k, v []byte) {
+func (r *stretches) add(k, v []byte) {
 	n := len(k) + len(v)
 	if cap(r.slab)-len(r.slab) < n {
 		r.slab = make([]byte, 0, max(n, slabSize))
@@ -303,13 +303,13 @@ func (r *records) add(k, v []byte) {
 	r.list = append(r.list, stretch{r.slab[from:len(r.slab):len(r.slab)], len(k)})
 }
 
-func (r *records) yield(ctx context.Context, yield func(engine.Record, error) bool) {
+func (r *stretches) yield(ctx context.Context, yield func(records.Record, error) bool) {
 	for _, s := range r.list {
 		if err := ctx.Err(); err != nil {
-			yield(engine.Record{}, err)
+			yield(records.Record{}, err)
 			return
 		}
-		rec := engine.Record{Key: string(s.bytes[:s.key]), Value: append([]byte{}, s.bytes[s.key:]...)}
+		rec := records.Record{Key: string(s.bytes[:s.key]), Value: append([]byte{}, s.bytes[s.key:]...)}
 		if !yield(rec, nil) {
 			return
 		}

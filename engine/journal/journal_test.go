@@ -4,9 +4,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/storetest"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 func open(t *testing.T, path string, opt journal.Options) *journal.Journal {
@@ -22,15 +22,15 @@ func open(t *testing.T, path string, opt journal.Options) *journal.Journal {
 func newPath(t *testing.T) string { return filepath.Join(t.TempDir(), "journal.db") }
 
 func TestJournal(t *testing.T) {
-	paths := map[engine.Store]string{}
+	paths := map[records.Store]string{}
 	storetest.Run(t, storetest.Backend{
-		Open: func(t *testing.T) engine.Store {
+		Open: func(t *testing.T) records.Store {
 			path := newPath(t)
 			j := open(t, path, journal.Options{})
 			paths[j] = path
 			return j
 		},
-		Reopen: func(t *testing.T, s engine.Store) engine.Store {
+		Reopen: func(t *testing.T, s records.Store) records.Store {
 			if err := s.(*journal.Journal).Close(); err != nil {
 				t.Fatal(err)
 			}

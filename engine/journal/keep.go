@@ -7,8 +7,8 @@ import (
 
 	"go.etcd.io/bbolt"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/boltfile"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // keeper is where the chunks of a history are.
@@ -65,17 +65,17 @@ func (s *stored) load(first uint64) (b []byte, err error) {
 }
 
 func (s *stored) save(w saving) error {
-	writes := make([]engine.Write, 0, len(w.put)+len(w.remove)+1)
+	writes := make([]records.Write, 0, len(w.put)+len(w.remove)+1)
 	size := 0
 	for _, first := range w.remove {
-		writes = append(writes, engine.Write{Table: bucketHistory, Key: string(chunkKey(first))})
+		writes = append(writes, records.Write{Table: bucketHistory, Key: string(chunkKey(first))})
 	}
 	for _, p := range w.put {
-		writes = append(writes, engine.Write{Table: bucketHistory, Key: string(chunkKey(p.first)), Value: p.bytes})
+		writes = append(writes, records.Write{Table: bucketHistory, Key: string(chunkKey(p.first)), Value: p.bytes})
 		size += len(p.bytes)
 	}
 	if w.ceiling > 0 {
-		writes = append(writes, engine.Write{Table: bucketMeta, Key: keyCeiling, Value: chunkKey(w.ceiling)})
+		writes = append(writes, records.Write{Table: bucketMeta, Key: keyCeiling, Value: chunkKey(w.ceiling)})
 	}
 	return s.j.submit(context.Background(), writes, size, true)
 }

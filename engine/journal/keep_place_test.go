@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // TestFindingQ10KeepJournal: a journal whose keeper looks after its place is written anew with all that it has, as soon as that can be, whatever has
@@ -58,7 +58,7 @@ func TestFindingQ10KeepJournal(t *testing.T) {
 			if again, err := j.Keep(t.Context()); again || err != nil {
 				t.Errorf("in its place again: %t, %v", again, err)
 			}
-			must(t, j, []engine.Write{{Table: "later", Key: "k", Value: []byte("v")}})
+			must(t, j, []records.Write{{Table: "later", Key: "k", Value: []byte("v")}})
 			left := filepath.Join(t.TempDir(), "copy") // as after a kill
 			copyFile(t, path, left)
 			k := open(t, left, opt)

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // Lenient is a Store that goes on when the disk is full or can no longer be
@@ -21,7 +21,7 @@ import (
 // again. A full disk must not stop the repair of its machine; only the machine's
 // death would lose the pending records. Calls may come from many goroutines.
 type Lenient struct {
-	store engine.Store
+	store records.Store
 	log   *slog.Logger
 	now   func() time.Time
 
@@ -47,7 +47,7 @@ const (
 
 // NewLenient returns a store that stands before another one, which stays the caller's. It tries by a clock whether there is room again, and
 // logs when that has gone and come. Close it before the other one.
-func NewLenient(s engine.Store, log *slog.Logger, clock clock.Clock) *Lenient {
+func NewLenient(s records.Store, log *slog.Logger, clock clock.Clock) *Lenient {
 	return &Lenient{store: s, log: log, now: clock.Now}
 }
 
@@ -56,8 +56,8 @@ func NoRoom(err error) bool {
 	return errors.Is(err, ErrFull) || errors.Is(err, ErrUnwritable)
 }
 
-// Commit implements engine.Store.
-func (l *Lenient) Commit(ctx context.Context, writes []engine.Write) error {
+// Commit implements records.Store.
+func (l *Lenient) Commit(ctx context.Context, writes []records.Write) error {
 	if !l.owes() {
 		err := l.store.Commit(ctx, writes)
 		if NoRoom(err) {
@@ -93,7 +93,7 @@ func (l *Lenient) Owed() (since time.Time, why error) {
 }
 
 // owe keeps writes for later. The error is why, the first time.
-func (l *Lenient) owe(writes []engine.Write, why error) {
+func (l *Lenient) owe(writes []records.Write, why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.pending) == 0 {
@@ -119,9 +119,9 @@ func (l *Lenient) pay(ctx context.Context, atOnce bool) error {
 	l.tried = l.now()
 	keys := slices.Collect(maps.Keys(l.pending))
 	for part := range slices.Chunk(keys, pendingAtOnce) {
-		writes := make([]engine.Write, len(part))
+		writes := make([]records.Write, len(part))
 		for i, k := range part {
-			writes[i] = engine.Write{Table: k.table, Key: k.key, Value: l.pending[k]}
+			writes[i] = records.Write{Table: k.table, Key: k.key, Value: l.pending[k]}
 		}
 		err := l.store.Commit(ctx, writes)
 		if NoRoom(err) {
@@ -139,14 +139,14 @@ func (l *Lenient) pay(ctx context.Context, atOnce bool) error {
 	return nil
 }
 
-// Records implements engine.Store: the records of the store, and the pending ones.
-func (l *Lenient) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
+// Records implements records.Store: the records of the store, and the pending ones.
+func (l *Lenient) Records(ctx context.Context, table string) iter.Seq2[records.Record, error] {
 	if !l.owes() {
 		return l.store.Records(ctx, table)
 	}
-	return func(yield func(engine.Record, error) bool) {
+	return func(yield func(records.Record, error) bool) {
 		if err := ctx.Err(); err != nil {
-			yield(engine.Record{}, err)
+			yield(records.Record{}, err)
 			return
 		}
 		all := map[string][]byte{}
@@ -165,7 +165,7 @@ func (l *Lenient) Records(ctx context.Context, table string) iter.Seq2[engine.Re
 		}
 		l.mu.Unlock()
 		for _, key := range slices.Sorted(maps.Keys(all)) {
-			if all[key] != nil && !yield(engine.Record{Key: key, Value: bytes.Clone(all[key])}, nil) {
+			if all[key] != nil && !yield(records.Record{Key: key, Value: bytes.Clone(all[key])}, nil) {
 				return
 			}
 		}

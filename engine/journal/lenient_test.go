@@ -11,11 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/storetest"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // failing is a store that a test fills up.
@@ -25,7 +25,7 @@ type failing struct {
 	tries atomic.Int32
 }
 
-func (f *failing) Commit(ctx context.Context, writes []engine.Write) error {
+func (f *failing) Commit(ctx context.Context, writes []records.Write) error {
 	f.tries.Add(1)
 	if f.err != nil {
 		return cmp.Or(journal.NewMemory().Commit(ctx, writes), f.err)
@@ -33,11 +33,11 @@ func (f *failing) Commit(ctx context.Context, writes []engine.Write) error {
 	return f.Memory.Commit(ctx, writes)
 }
 
-func written(key, value string) []engine.Write {
-	return []engine.Write{{Table: "t", Key: key, Value: []byte(value)}}
+func written(key, value string) []records.Write {
+	return []records.Write{{Table: "t", Key: key, Value: []byte(value)}}
 }
 
-func keysOf(t *testing.T, s engine.Store) string {
+func keysOf(t *testing.T, s records.Store) string {
 	t.Helper()
 	var list []string
 	for rec, err := range s.Records(t.Context(), "t") {
@@ -56,7 +56,7 @@ func TestLenient(t *testing.T) {
 	disk := &failing{Memory: journal.NewMemory()}
 	clock := enginetest.NewClock()
 	l := journal.NewLenient(disk, slog.New(slog.NewTextHandler(&out, nil)), clock)
-	commit := func(ws []engine.Write) {
+	commit := func(ws []records.Write) {
 		t.Helper()
 		if err := l.Commit(t.Context(), ws); err != nil {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestLenient(t *testing.T) {
 	disk.err = fmt.Errorf("no room: %w", journal.ErrFull)
 	commit(written("a", "2"))
 	commit(written("c", ""))
-	commit([]engine.Write{{Table: "t", Key: "b"}})
+	commit([]records.Write{{Table: "t", Key: "b"}})
 	if got := keysOf(t, l); got != "a=2 c=" {
 		t.Errorf("it shows %s", got)
 	}
@@ -118,7 +118,7 @@ func TestLenientAtTheEnd(t *testing.T) {
 // TestLenientIsAStore: it keeps the laws of one, with room and without.
 func TestLenientIsAStore(t *testing.T) {
 	for _, err := range []error{nil, journal.ErrFull} {
-		storetest.Run(t, storetest.Backend{Open: func(*testing.T) engine.Store {
+		storetest.Run(t, storetest.Backend{Open: func(*testing.T) records.Store {
 			return journal.NewLenient(&failing{Memory: journal.NewMemory(), err: err}, slog.New(slog.DiscardHandler), clock.System{})
 		}})
 	}
@@ -132,7 +132,7 @@ type hanging struct {
 	goOn    chan struct{}
 }
 
-func (h *hanging) Commit(context.Context, []engine.Write) error {
+func (h *hanging) Commit(context.Context, []records.Write) error {
 	if h.commits.Add(1) == 1 {
 		return journal.ErrFull
 	}

@@ -7,40 +7,40 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
-// Memory is an engine.Store that is forgotten with the process.
+// Memory is an records.Store that is forgotten with the process.
 type Memory struct {
 	mu     sync.RWMutex
 	tables map[string]map[string][]byte // the values are never altered
 }
 
-var _ engine.Store = (*Memory)(nil)
+var _ records.Store = (*Memory)(nil)
 
 // NewMemory returns an empty Memory.
 func NewMemory() *Memory { return &Memory{tables: map[string]map[string][]byte{}} }
 
-// Records implements engine.Store. It holds no lock while it yields.
-func (m *Memory) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
+// Records implements records.Store. It holds no lock while it yields.
+func (m *Memory) Records(ctx context.Context, table string) iter.Seq2[records.Record, error] {
+	return func(yield func(records.Record, error) bool) {
 		m.mu.RLock()
-		records := maps.Clone(m.tables[table])
+		stretches := maps.Clone(m.tables[table])
 		m.mu.RUnlock()
-		for _, key := range slices.Sorted(maps.Keys(records)) {
+		for _, key := range slices.Sorted(maps.Keys(stretches)) {
 			if err := ctx.Err(); err != nil {
-				yield(engine.Record{}, err)
+				yield(records.Record{}, err)
 				return
 			}
-			if !yield(engine.Record{Key: key, Value: slices.Clone(records[key])}, nil) {
+			if !yield(records.Record{Key: key, Value: slices.Clone(stretches[key])}, nil) {
 				return
 			}
 		}
 	}
 }
 
-// Commit implements engine.Store.
-func (m *Memory) Commit(ctx context.Context, writes []engine.Write) error {
+// Commit implements records.Store.
+func (m *Memory) Commit(ctx context.Context, writes []records.Write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (m *Memory) Commit(ctx context.Context, writes []engine.Write) error {
 	return nil
 }
 
-func (m *Memory) write(w engine.Write) {
+func (m *Memory) write(w records.Write) {
 	if w.Value == nil {
 		delete(m.tables[w.Table], w.Key)
 		return

@@ -9,11 +9,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
-func all(t *testing.T, s engine.Store, table string) map[string]string {
+func all(t *testing.T, s records.Store, table string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for rec, err := range s.Records(t.Context(), table) {
@@ -25,7 +25,7 @@ func all(t *testing.T, s engine.Store, table string) map[string]string {
 	return found
 }
 
-func commit(t *testing.T, s engine.Store, writes ...engine.Write) {
+func commit(t *testing.T, s records.Store, writes ...records.Write) {
 	t.Helper()
 	if err := s.Commit(t.Context(), writes); err != nil {
 		t.Fatal(err)
@@ -38,8 +38,8 @@ func TestPeek(t *testing.T) {
 	path := newPath(t)
 	j := open(t, path, journal.Options{})
 	j.History().Append(journal.Entry{Resource: "noop[a]"})
-	commit(t, j, engine.Write{Table: "a", Key: "k", Value: []byte("v")}, engine.Write{Table: "b", Key: "k", Value: []byte{}},
-		engine.Write{Table: "a", Key: "long", Value: []byte(strings.Repeat("x", 100_000))})
+	commit(t, j, records.Write{Table: "a", Key: "k", Value: []byte("v")}, records.Write{Table: "b", Key: "k", Value: []byte{}},
+		records.Write{Table: "a", Key: "long", Value: []byte(strings.Repeat("x", 100_000))})
 	m, err := journal.Peek(path)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestPeek(t *testing.T) {
 			t.Errorf("table %s has %.200s, want %.200s", table, got, want)
 		}
 	}
-	commit(t, m, engine.Write{Table: "a", Key: "k"})
+	commit(t, m, records.Write{Table: "a", Key: "k"})
 	if all(t, j, "a")["k"] != "v" {
 		t.Error("a commit to the copy is in the journal")
 	}
@@ -65,7 +65,7 @@ func TestPeekIsOneMoment(t *testing.T) {
 	wg.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
 			v := fmt.Append(nil, i)
-			_ = j.Commit(context.WithoutCancel(ctx), []engine.Write{
+			_ = j.Commit(context.WithoutCancel(ctx), []records.Write{
 				{Table: "a", Key: "n", Value: v}, {Table: fmt.Sprintf("pad%d", i%7), Key: "x", Value: make([]byte, 5000*(i%11))}, {Table: "z", Key: "n", Value: v},
 			})
 		}
@@ -102,7 +102,7 @@ func TestPeekOfWhatIsNoJournal(t *testing.T) {
 	}
 	path := filepath.Join(dir, "journal.db")
 	j := open(t, path, journal.Options{})
-	commit(t, j, engine.Write{Table: "a", Key: "k", Value: []byte(strings.Repeat("v", 5000))})
+	commit(t, j, records.Write{Table: "a", Key: "k", Value: []byte(strings.Repeat("v", 5000))})
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // TestRemovedWhileRunning: what was committed before and after somebody has removed
@@ -21,7 +21,7 @@ func TestRemovedWhileRunning(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		must(t, j, []engine.Write{{Table: "later", Key: "k", Value: []byte("v")}})
+		must(t, j, []records.Write{{Table: "later", Key: "k", Value: []byte("v")}})
 	}
 	left := filepath.Join(t.TempDir(), "copy") // as after a kill
 	copyFile(t, path, left)

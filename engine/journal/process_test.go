@@ -19,8 +19,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // The test program is also the process that is killed, or runs out of room.
@@ -62,7 +62,7 @@ func childCommits(path string) error {
 		wg.Go(func() {
 			for i := 1; ; i++ {
 				n := strconv.Itoa(i)
-				writes := []engine.Write{
+				writes := []records.Write{
 					{Table: "left", Key: fmt.Sprint(w), Value: []byte(n)},
 					{Table: "all", Key: fmt.Sprintf("%d/%08d", w, i), Value: make([]byte, i%500)},
 					{Table: "all", Key: fmt.Sprintf("%d/%08d", w, i-20)},
@@ -146,7 +146,7 @@ func killed(t *testing.T, c *exec.Cmd, lines int) map[string]int {
 	return acked
 }
 
-func survived(t *testing.T, s engine.Store, acked map[string]int) {
+func survived(t *testing.T, s records.Store, acked map[string]int) {
 	t.Helper()
 	got := map[string]map[string]string{}
 	for _, table := range []string{"left", "right", "all"} {
@@ -207,7 +207,7 @@ func childFull(path string) error {
 	defer j.Close()
 	ctx, n := context.Background(), 0
 	write := func(i int) error {
-		return j.Commit(ctx, []engine.Write{{Table: "t", Key: strconv.Itoa(i), Value: make([]byte, 100_000)}})
+		return j.Commit(ctx, []records.Write{{Table: "t", Key: strconv.Itoa(i), Value: make([]byte, 100_000)}})
 	}
 	for ; err == nil && n < 100; n++ {
 		err = write(n)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -73,14 +74,14 @@ func written(t *testing.T, img *engine.Image) (*engine.Reversal, *engine.Image) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	rev, err := engine.DecodeReversal(engine.Record{Key: writes[0].Key, Value: writes[0].Value})
+	rev, err := engine.DecodeReversal(records.Record{Key: writes[0].Key, Value: writes[0].Value})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if img == nil {
 		return rev, nil
 	}
-	img, err = engine.DecodeImage(engine.Record{Key: writes[1].Key, Value: writes[1].Value})
+	img, err = engine.DecodeImage(records.Record{Key: writes[1].Key, Value: writes[1].Value})
 	if err != nil {
 		t.Fatal(err)
 	}

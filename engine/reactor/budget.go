@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 const tableBudget = "budget" // key: the number of a change; when it was made, by the wall clock
@@ -31,11 +31,11 @@ func (x *runner) take(v *vertex) error {
 
 // spent adds the record of the change that v takes from the budget. It is written before v is
 // altered.
-func (x *runner) spent(v *vertex, writes []engine.Write) []engine.Write {
+func (x *runner) spent(v *vertex, writes []records.Write) []records.Write {
 	if v.run.job.spending == 0 {
 		return writes
 	}
-	return append(writes, engine.Write{Table: tableBudget, Key: hold.BudgetKey(v.run.job.spending), Value: hold.BudgetValue(x.opt.Wall())})
+	return append(writes, records.Write{Table: tableBudget, Key: hold.BudgetKey(v.run.job.spending), Value: hold.BudgetValue(x.opt.Wall())})
 }
 
 // untake gives it back: nothing was changed.

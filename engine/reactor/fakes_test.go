@@ -16,6 +16,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/graph"
@@ -237,19 +238,19 @@ type memStore struct {
 	n    int
 }
 
-func (s *memStore) Records(_ context.Context, table string) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
+func (s *memStore) Records(_ context.Context, table string) iter.Seq2[records.Record, error] {
+	return func(yield func(records.Record, error) bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		for k, v := range s.recs[table] {
-			if !yield(engine.Record{Key: k, Value: v}, nil) {
+			if !yield(records.Record{Key: k, Value: v}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (s *memStore) Commit(ctx context.Context, ws []engine.Write) error {
+func (s *memStore) Commit(ctx context.Context, ws []records.Write) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.n++

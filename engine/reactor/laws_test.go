@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // bubble runs f in virtual time.
@@ -268,7 +269,7 @@ func TestLaw7IntentLeftByADeadProcess(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld()
 		store := &memStore{}
-		_ = store.Commit(t.Context(), []engine.Write{{Table: "intent", Key: "fake[src]", Value: []byte{1}}})
+		_ = store.Commit(t.Context(), []records.Write{{Table: "intent", Key: "fake[src]", Value: []byte{1}}})
 		rg := newRig(t, reactor.Options{Store: store})
 		defer rg.close()
 		var seen []bool

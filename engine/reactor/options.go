@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
@@ -39,7 +40,7 @@ type Options struct {
 	Host  engine.Host
 	World world.World
 	Lease time.Duration // given to resources
-	Store engine.Store
+	Store records.Store
 
 	// Place takes a place of a semaphore that hosts share, for one run. It waits for it until ctx ends. The place is
 	// held until release is called; lost is closed when it can no longer be proved. It is called by runs, several at

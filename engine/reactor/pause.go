@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // Pause leaves resources, or with an empty name everything, alone until a time: they are watched, but not
@@ -74,13 +75,13 @@ func (l *loop) absentPauses() (list []Pause) {
 
 // keepPauses records pauses in one step.
 func (r *Reactor) keepPauses(ctx context.Context, pauses []Pause, wall time.Time) error {
-	writes := make([]engine.Write, 0, len(pauses))
+	writes := make([]records.Write, 0, len(pauses))
 	for _, p := range pauses {
 		text, err := p.Record(max(p.Until.Sub(wall), 0))
 		if err != nil {
 			return fmt.Errorf("the pause cannot be recorded: %w", err)
 		}
-		writes = append(writes, engine.Write{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text})
+		writes = append(writes, records.Write{Table: tablePause, Key: hold.PauseKey(p.Resource), Value: text})
 	}
 	if err := r.memory.recorder.Commit(ctx, writes); err != nil {
 		return fmt.Errorf("the pause cannot be recorded: %w", err)
@@ -139,9 +140,9 @@ func (r *Reactor) resume(ctx context.Context, now func() (ended []string, err er
 	if e := r.do(ctx, func() { ended, err = now() }); e != nil || err != nil {
 		return errors.Join(e, err)
 	}
-	var writes []engine.Write
+	var writes []records.Write
 	for _, id := range ended {
-		writes = append(writes, engine.Write{Table: tablePause, Key: hold.PauseKey(id)})
+		writes = append(writes, records.Write{Table: tablePause, Key: hold.PauseKey(id)})
 	}
 	if len(writes) == 0 {
 		return nil

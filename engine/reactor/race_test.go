@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -607,7 +608,7 @@ func TestSetRefreshPanics(t *testing.T) {
 // stuck is a store that answers no Commit before its context ends.
 type stuck struct{ memStore }
 
-func (*stuck) Commit(ctx context.Context, _ []engine.Write) error {
+func (*stuck) Commit(ctx context.Context, _ []records.Write) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

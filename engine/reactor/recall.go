@@ -7,16 +7,16 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // memory has the records that survive the process. The recorder, the book and what undoes vertices
 // are for any goroutine; all else is for the loop.
 type memory struct {
-	store    engine.Store
+	store    records.Store
 	readOnly bool
 	log      *slog.Logger
 	recorder *ledger.Recorder
@@ -28,7 +28,7 @@ type memory struct {
 // recall reads the records that an earlier process has left.
 func (m *memory) recall(ctx context.Context) error {
 	for _, t := range ledger.Tables() {
-		if err := m.recallTable(ctx, t[0], t[1], func(rec engine.Record) { m.book.Recall(t[0], rec) }); err != nil {
+		if err := m.recallTable(ctx, t[0], t[1], func(rec records.Record) { m.book.Recall(t[0], rec) }); err != nil {
 			return err
 		}
 	}
@@ -38,7 +38,7 @@ func (m *memory) recall(ctx context.Context) error {
 	return m.undo.Recall(ctx, m.store)
 }
 
-func (m *memory) recallTable(ctx context.Context, table, words string, read func(engine.Record)) error {
+func (m *memory) recallTable(ctx context.Context, table, words string, read func(records.Record)) error {
 	for rec, err := range m.store.Records(ctx, table) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", words, err)

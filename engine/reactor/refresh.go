@@ -6,12 +6,13 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // intend makes it durable that vertices are about to be altered. The wait gives
 // the run's slot back, so that many are written down together.
 func (x *runner) intend(ctx context.Context, vs ...*vertex) error {
-	var writes []engine.Write
+	var writes []records.Write
 	for _, v := range vs {
 		writes = v.ledger.Intend(v.ID, &v.run.job.refreshes, writes)
 		writes = x.spent(v, writes)
@@ -34,7 +35,7 @@ func (x *runner) intend(ctx context.Context, vs ...*vertex) error {
 const maxCommitting = 64
 
 // commit writes to the store, within a run of v.
-func (x *runner) commit(ctx context.Context, v *vertex, writes []engine.Write) error {
+func (x *runner) commit(ctx context.Context, v *vertex, writes []records.Write) error {
 	defer x.committing.Add(-1)
 	if x.committing.Add(1) <= maxCommitting {
 		defer v.wait(ctx)()
@@ -51,7 +52,7 @@ func (x *runner) commit(ctx context.Context, v *vertex, writes []engine.Write) e
 // No run waits for an intent that only becomes refreshes: after a crash the intent says the same.
 // The end of a refresh has the key of that refresh, so it comes after this, or together with it.
 func (x *runner) finish(ctx context.Context, vs []*vertex, outs []engine.Outcome, early map[*vertex]bool, which bool) {
-	var over, owed []engine.Write
+	var over, owed []records.Write
 	for i, v := range vs {
 		if outs[i].Err != nil || early[v] != which {
 			continue

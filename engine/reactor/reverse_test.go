@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -191,14 +192,14 @@ func (s *memStore) reversal(t *testing.T, name string) (*engine.Reversal, *engin
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := "fake[" + name + "]"
-	rev, err := engine.DecodeReversal(engine.Record{Key: id, Value: s.recs[engine.TableReversal][id]})
+	rev, err := engine.DecodeReversal(records.Record{Key: id, Value: s.recs[engine.TableReversal][id]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if rev.Why != "" {
 		return rev, nil
 	}
-	img, err := engine.DecodeImage(engine.Record{Key: id, Value: s.recs[engine.TableImage][id]})
+	img, err := engine.DecodeImage(records.Record{Key: id, Value: s.recs[engine.TableImage][id]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func (s *memStore) wanted(t *testing.T, name string) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := "fake[" + name + "]"
-	w, err := engine.DecodeWanted(engine.Record{Key: id, Value: s.recs[engine.TableWanted][id]})
+	w, err := engine.DecodeWanted(records.Record{Key: id, Value: s.recs[engine.TableWanted][id]})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // TestValueDuringARetryWaitVoidsTheRetry: a value starts a run at once, so the
@@ -182,7 +183,7 @@ type slowStore struct {
 	takes time.Duration
 }
 
-func (s *slowStore) Commit(ctx context.Context, ws []engine.Write) error {
+func (s *slowStore) Commit(ctx context.Context, ws []records.Write) error {
 	time.Sleep(s.takes)
 	return s.memStore.Commit(ctx, ws)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // abandon stops the rig, lets it hang, and gives it up. It returns whom Run names.
@@ -243,10 +244,10 @@ func TestAskedWhileStopping(t *testing.T) {
 // goneStore gives nothing once it was told to stop.
 type goneStore struct{ memStore }
 
-func (*goneStore) Records(ctx context.Context, _ string) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
+func (*goneStore) Records(ctx context.Context, _ string) iter.Seq2[records.Record, error] {
+	return func(yield func(records.Record, error) bool) {
 		if ctx.Err() != nil {
-			yield(engine.Record{}, ctx.Err())
+			yield(records.Record{}, ctx.Err())
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // Folder is a place for state, with the code that keeps its journal. In returns one. A program that keeps no state names none,
@@ -31,7 +31,7 @@ type Folder interface {
 	// keep looks after the folder of a Dir until its Close.
 	keep(*Dir, keeper, *journal.Lenient)
 	// remembered returns a copy of the records, of a run that goes on, too.
-	remembered() (engine.Store, error)
+	remembered() (records.Store, error)
 	// effect returns the keeper of the names in effect.
 	effect(*Options) Effect
 	// declared returns what keeps the declarations, which are all that the function returns.
@@ -62,7 +62,7 @@ type Declared interface {
 
 // keeper is a journal.Journal.
 type keeper interface {
-	engine.Store
+	records.Store
 	History() *journal.History
 	Keep(context.Context) (again bool, err error)
 	Close() error
@@ -139,7 +139,7 @@ func (f folder) journal(log *slog.Logger) (keeper, error) {
 
 func (f folder) keep(d *Dir, j keeper, l *journal.Lenient) { d.keep(j, l) }
 
-func (f folder) remembered() (engine.Store, error) { return Remembered(f.path) }
+func (f folder) remembered() (records.Store, error) { return Remembered(f.path) }
 
 func (f folder) effect(o *Options) Effect {
 	return ineffect.New(filepath.Join(f.path, inEffectFile), o.Log, o.Clock)

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // stillClock stands, so that the folder is looked at when a test does.
@@ -80,7 +80,7 @@ func (k *keptDir) fill() {
 
 func (k *keptDir) commit(key string) {
 	k.Helper()
-	if err := k.Store.Commit(k.Context(), []engine.Write{{Table: "t", Key: key, Value: []byte("v")}}); err != nil {
+	if err := k.Store.Commit(k.Context(), []records.Write{{Table: "t", Key: key, Value: []byte("v")}}); err != nil {
 		k.Error(err)
 	}
 }

@@ -18,10 +18,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // The files in a state folder that this package knows.
@@ -36,18 +36,18 @@ const (
 
 // Options say how a state folder is used.
 type Options struct {
-	Folder   Folder       // nil for a temporary folder, which Close removes
-	Store    engine.Store // the caller's, in place of the journal; nil for the journal
-	ReadOnly bool         // the run only looks
-	Keep     bool         // the names of the resources in effect are kept, for the next start
-	Clock    clock.Clock  // of the tries to write again; needed
-	Log      *slog.Logger // needed
+	Folder   Folder        // nil for a temporary folder, which Close removes
+	Store    records.Store // the caller's, in place of the journal; nil for the journal
+	ReadOnly bool          // the run only looks
+	Keep     bool          // the names of the resources in effect are kept, for the next start
+	Clock    clock.Clock   // of the tries to write again; needed
+	Log      *slog.Logger  // needed
 }
 
 // Dir is an open state folder. All that it has opened ends with Close.
 type Dir struct {
 	Path    string           // where resources keep state; empty for a run that only looks and has no folder
-	Store   engine.Store     // the records of the run
+	Store   records.Store    // the records of the run
 	History *journal.History // never nil
 	Effect  Effect           // nil where nothing is to be kept
 
@@ -96,13 +96,13 @@ func (d *Dir) open() (err error) {
 }
 
 // inMemory sets a store of another place, with a history in memory.
-func (d *Dir) inMemory(s engine.Store) {
+func (d *Dir) inMemory(s records.Store) {
 	d.Store, d.History = s, journal.NewHistory(journal.HistoryOptions{})
 	d.closers = append(d.closers, d.History.Close)
 }
 
 // copied returns what earlier runs remember, for a run that only looks.
-func (d *Dir) copied() engine.Store {
+func (d *Dir) copied() records.Store {
 	m, err := d.o.Folder.remembered()
 	if err != nil {
 		d.o.Log.Warn("what earlier runs remember is not known: neither what would be undone, nor refreshes that are pending", slog.Any("error", err))
@@ -211,7 +211,7 @@ func (d *Dir) InEffect(input string) ineffect.Names {
 
 // Remembered returns a copy of the records of the runs with a state folder, of a run that goes on too. It alters nothing. The
 // error says why they can't be read.
-func Remembered(path string) (engine.Store, error) {
+func Remembered(path string) (records.Store, error) {
 	return journal.Peek(filepath.Join(path, journalFile))
 }
 

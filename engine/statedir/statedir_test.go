@@ -14,10 +14,10 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 )
 
@@ -44,15 +44,15 @@ func shut(t *testing.T, d *statedir.Dir) {
 }
 
 // write commits a record.
-func write(t *testing.T, s engine.Store, key, value string) {
+func write(t *testing.T, s records.Store, key, value string) {
 	t.Helper()
-	if err := s.Commit(t.Context(), []engine.Write{{Table: "t", Key: key, Value: []byte(value)}}); err != nil {
+	if err := s.Commit(t.Context(), []records.Write{{Table: "t", Key: key, Value: []byte(value)}}); err != nil {
 		t.Error(err)
 	}
 }
 
 // has reports whether a store has a record.
-func has(t *testing.T, s engine.Store, key string) bool {
+func has(t *testing.T, s records.Store, key string) bool {
 	t.Helper()
 	for rec, err := range s.Records(t.Context(), "t") {
 		if err != nil {
@@ -153,7 +153,7 @@ func TestTemporary(t *testing.T) {
 func TestStoreOfTheCaller(t *testing.T) {
 	own, path := journal.NewMemory(), t.TempDir()
 	d := open(t, statedir.Options{Folder: statedir.In(path), Store: own})
-	if d.Store != engine.Store(own) || d.History == nil {
+	if d.Store != records.Store(own) || d.History == nil {
 		t.Error("the store is another one")
 	}
 	shut(t, d)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -21,7 +22,7 @@ const (
 
 // Undoing says where Reverse finds what it needs.
 type Undoing struct {
-	Store    engine.Store     // the images that the reactor has kept; only read
+	Store    records.Store    // the images that the reactor has kept; only read
 	Registry *engine.Registry // makes the kinds
 	Noop     bool             // the graph as a whole only looks, so nothing is undone either
 
@@ -151,7 +152,7 @@ func (o Undoing) later(ctx context.Context, left map[string]*engine.Reversal, n 
 }
 
 // undo makes the vertex that brings an image back. It runs once (Special.Once), and keeps the marks of secrets that the resource had.
-func (o Undoing) undo(rec engine.Record, rev *engine.Reversal, later *engine.Wanted) (*engine.Vertex, error) {
+func (o Undoing) undo(rec records.Record, rev *engine.Reversal, later *engine.Wanted) (*engine.Vertex, error) {
 	img, err := engine.DecodeImage(rec)
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
@@ -124,12 +125,12 @@ func graphOf(t tb, text string) *engine.Graph {
 
 // keep writes down that something stood before and after others when it was first
 // changed.
-func keep(t tb, s engine.Store, name, after, before string) {
+func keep(t tb, s records.Store, name, after, before string) {
 	t.Helper()
 	keepImage(t, s, engine.Reversal{Kind: "past", Name: name, After: ids(after), Before: ids(before)}, "was "+name)
 }
 
-func keepImage(t tb, s engine.Store, rev engine.Reversal, was string) {
+func keepImage(t tb, s records.Store, rev engine.Reversal, was string) {
 	t.Helper()
 	var img *engine.Image
 	var err error
@@ -145,7 +146,7 @@ func keepImage(t tb, s engine.Store, rev engine.Reversal, was string) {
 	commit(t, s, writes...)
 }
 
-func commit(t tb, s engine.Store, writes ...engine.Write) {
+func commit(t tb, s records.Store, writes ...records.Write) {
 	t.Helper()
 	if err := s.Commit(t.Context(), writes); err != nil {
 		t.Fatal(err)
@@ -153,7 +154,7 @@ func commit(t tb, s engine.Store, writes ...engine.Write) {
 }
 
 // undo runs the step, and returns the graph and the notes as text.
-func undo(t tb, s engine.Store, g *engine.Graph) (*engine.Graph, string) {
+func undo(t tb, s records.Store, g *engine.Graph) (*engine.Graph, string) {
 	t.Helper()
 	n := &transform.Notes{All: true}
 	step := transform.Reverse(transform.Undoing{Store: s, Registry: pasts(t)})
@@ -355,9 +356,9 @@ func TestReverseRefuses(t *testing.T) {
 	keep(t, s, "lost", "", "")
 	keep(t, s, "edited", "", "")
 	commit(t, s,
-		engine.Write{Table: engine.TableWanted, Key: id("edited"), Value: []byte("noise")},
-		engine.Write{Table: engine.TableImage, Key: id("lost")},
-		engine.Write{Table: engine.TableReversal, Key: id("damaged"), Value: []byte("noise")},
+		records.Write{Table: engine.TableWanted, Key: id("edited"), Value: []byte("noise")},
+		records.Write{Table: engine.TableImage, Key: id("lost")},
+		records.Write{Table: engine.TableReversal, Key: id("damaged"), Value: []byte("noise")},
 	)
 	out, notes := undo(t, s, graphOf(t, "y"))
 	if out.Len() != 2 {
@@ -416,15 +417,15 @@ func TestReverseUnderNoop(t *testing.T) {
 
 // failing is a store of which one table can't be read.
 type failing struct {
-	engine.Store
+	records.Store
 	table string
 }
 
-func (f failing) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
+func (f failing) Records(ctx context.Context, table string) iter.Seq2[records.Record, error] {
 	if table != f.table {
 		return f.Store.Records(ctx, table)
 	}
-	return func(yield func(engine.Record, error) bool) { yield(engine.Record{}, errors.New("no disk")) }
+	return func(yield func(records.Record, error) bool) { yield(records.Record{}, errors.New("no disk")) }
 }
 
 // TestReverseWithoutStore: a store that can't be read costs the reversals and not

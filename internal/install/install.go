@@ -24,6 +24,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/transform"
@@ -41,7 +42,7 @@ type Options struct {
 	Hostname string // of this host in the graph and in the store
 	Sharing  sharing.Sharing
 	Effect   statedir.Effect         // keeps the names in effect; nil for none
-	Store    engine.Store            // has the changes that are to be undone
+	Store    records.Store           // has the changes that are to be undone
 	Input    string                  // where the first graph comes from
 	Registry func() *engine.Registry // the kinds of the next graph
 	Log      *slog.Logger

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
@@ -141,17 +142,17 @@ type store struct {
 	process int
 }
 
-func (s store) Records(_ context.Context, table string) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
+func (s store) Records(_ context.Context, table string) iter.Seq2[records.Record, error] {
+	return func(yield func(records.Record, error) bool) {
 		for k, v := range s.disk[table] {
-			if !yield(engine.Record{Key: k, Value: v}, nil) {
+			if !yield(records.Record{Key: k, Value: v}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (s store) Commit(ctx context.Context, writes []engine.Write) error {
+func (s store) Commit(ctx context.Context, writes []records.Write) error {
 	s.pass(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()

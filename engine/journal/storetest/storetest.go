@@ -1,11 +1,11 @@
-// Package storetest is the one suite that every engine.Store passes. The laws are
+// Package storetest is the one suite that every records.Store passes. The laws are
 // in the comment of package journal.
 //
 // # Use
 //
 // A test of a store calls Run with functions that open it:
 //
-//	storetest.Run(t, storetest.Backend{Open: func(t *testing.T) engine.Store { return journal.NewMemory() }})
+//	storetest.Run(t, storetest.Backend{Open: func(t *testing.T) records.Store { return journal.NewMemory() }})
 //
 // Each test opens a store of its own. A law that
 // only holds after the death of a process runs where Reopen is given.
@@ -21,17 +21,17 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // Backend makes the stores of one test.
 // Its functions fail the test instead of returning an error.
 type Backend struct {
 	// Open opens an empty store. Closing is left to the test's Cleanup.
-	Open func(t *testing.T) engine.Store
+	Open func(t *testing.T) records.Store
 	// Reopen closes the store that Open returned and opens it again, as after
 	// the death of the process. Nil for one that keeps nothing.
-	Reopen func(t *testing.T, s engine.Store) engine.Store
+	Reopen func(t *testing.T, s records.Store) records.Store
 }
 
 // Run runs the suite.
@@ -40,7 +40,7 @@ func Run(t *testing.T, b Backend) {
 	t.Helper()
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, engine.Store)
+		run  func(*testing.T, records.Store)
 	}{
 		{"records", testRecords},
 		{"order", testOrder},
@@ -57,15 +57,15 @@ func Run(t *testing.T, b Backend) {
 }
 
 // put is the write of a record.
-func put(table, key, value string) engine.Write {
-	return engine.Write{Table: table, Key: key, Value: []byte(value)}
+func put(table, key, value string) records.Write {
+	return records.Write{Table: table, Key: key, Value: []byte(value)}
 }
 
 // del is the removal of a record; a missing record does no harm.
-func del(table, key string) engine.Write { return engine.Write{Table: table, Key: key} }
+func del(table, key string) records.Write { return records.Write{Table: table, Key: key} }
 
 // commit writes at once, and fails the test on an error.
-func commit(t *testing.T, s engine.Store, writes ...engine.Write) {
+func commit(t *testing.T, s records.Store, writes ...records.Write) {
 	t.Helper()
 	if err := s.Commit(t.Context(), writes); err != nil {
 		t.Fatalf("Commit(%v): %v", writes, err)
@@ -75,7 +75,7 @@ func commit(t *testing.T, s engine.Store, writes ...engine.Write) {
 // want compares all records of a table, in the order of their keys, with key=value words.
 // It reads the whole table in one pass, which is also how the engine reads a table at its
 // start.
-func want(t *testing.T, s engine.Store, table, want string) {
+func want(t *testing.T, s records.Store, table, want string) {
 	t.Helper()
 	var got []string
 	for r, err := range s.Records(t.Context(), table) {
@@ -91,7 +91,7 @@ func want(t *testing.T, s engine.Store, table, want string) {
 
 // testRecords: tables do not see each other, records come in the order of their keys, and
 // an empty commit does nothing.
-func testRecords(t *testing.T, s engine.Store) {
+func testRecords(t *testing.T, s records.Store) {
 	want(t, s, "never", "")
 	commit(t, s)
 	commit(t, s, put("t", "b", "2"), put("t", "a", "1"), put("u", "a", "3"))
@@ -114,7 +114,7 @@ func testRecords(t *testing.T, s engine.Store) {
 
 // testOrder: the writes of one commit take effect in their order, so the last one of a key
 // wins.
-func testOrder(t *testing.T, s engine.Store) {
+func testOrder(t *testing.T, s records.Store) {
 	commit(t, s, put("t", "a", "1"), put("t", "a", "2"), put("t", "b", "1"), del("t", "b"), del("t", "c"), put("t", "c", "1"))
 	want(t, s, "t", "a=2 c=1")
 	for i := range 20 {
@@ -131,17 +131,17 @@ func testOrder(t *testing.T, s engine.Store) {
 
 // testRefused: a commit that is cancelled or broken changes nothing, and the store serves
 // on.
-func testRefused(t *testing.T, s engine.Store) {
+func testRefused(t *testing.T, s records.Store) {
 	commit(t, s, put("t", "a", "1"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := s.Commit(ctx, []engine.Write{put("t", "a", "2")}); !errors.Is(err, context.Canceled) {
+	if err := s.Commit(ctx, []records.Write{put("t", "a", "2")}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled Commit: %v", err)
 	}
-	if err := s.Commit(t.Context(), []engine.Write{put("t", "a", "2"), put("", "a", "2")}); err == nil {
+	if err := s.Commit(t.Context(), []records.Write{put("t", "a", "2"), put("", "a", "2")}); err == nil {
 		t.Error("a write without a table is no error")
 	}
-	if err := s.Commit(t.Context(), []engine.Write{put("t", "a", "2"), put("t", "", "2")}); err == nil {
+	if err := s.Commit(t.Context(), []records.Write{put("t", "a", "2"), put("t", "", "2")}); err == nil {
 		t.Error("a write without a key is no error")
 	}
 	var failed error
@@ -156,9 +156,9 @@ func testRefused(t *testing.T, s engine.Store) {
 
 // testCopies: a store keeps its own copy of each value, and hands out copies: a record
 // changes only by a commit.
-func testCopies(t *testing.T, s engine.Store) {
+func testCopies(t *testing.T, s records.Store) {
 	value := []byte("one")
-	commit(t, s, engine.Write{Table: "t", Key: "a", Value: value})
+	commit(t, s, records.Write{Table: "t", Key: "a", Value: value})
 	copy(value, "XXX")
 	for r, err := range s.Records(t.Context(), "t") {
 		if err != nil {
@@ -171,7 +171,7 @@ func testCopies(t *testing.T, s engine.Store) {
 
 // testMoment: Records shows what was when it began, and a Commit within its loop
 // does not wait for it.
-func testMoment(t *testing.T, s engine.Store) {
+func testMoment(t *testing.T, s records.Store) {
 	commit(t, s, put("t", "a", "1"), put("t", "b", "1"), put("t", "c", "1"))
 	var got []string
 	for r, err := range s.Records(t.Context(), "t") {
@@ -190,14 +190,14 @@ func testMoment(t *testing.T, s engine.Store) {
 // testTogether: commits of many goroutines are each whole, and none is lost.
 // Run it with -race, which finds a store without a lock. Readers look on
 // while others write.
-func testTogether(t *testing.T, s engine.Store) {
+func testTogether(t *testing.T, s records.Store) {
 	const workers, each = 4, 25
 	var wg sync.WaitGroup
 	for w := range workers {
 		wg.Go(func() {
 			for i := range each {
 				v := strconv.Itoa(w*each + i)
-				writes := []engine.Write{put("pair", "left", v), put("own", v, v), put("pair", "right", v)}
+				writes := []records.Write{put("pair", "left", v), put("own", v, v), put("pair", "right", v)}
 				if err := s.Commit(t.Context(), writes); err != nil {
 					t.Error(err)
 				}
@@ -220,7 +220,7 @@ func testTogether(t *testing.T, s engine.Store) {
 
 // wholePair reads two records that are always written together. A reader that sees one old
 // and one new value has caught half a commit.
-func wholePair(t *testing.T, s engine.Store) {
+func wholePair(t *testing.T, s records.Store) {
 	t.Helper()
 	values := map[string]string{}
 	for r, err := range s.Records(t.Context(), "pair") {

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal/storetest"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // plain is the least store that keeps every law.
@@ -22,24 +22,24 @@ type plain struct {
 	tables map[string]map[string]string
 }
 
-func (p *plain) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
+func (p *plain) Records(ctx context.Context, table string) iter.Seq2[records.Record, error] {
+	return func(yield func(records.Record, error) bool) {
 		p.mu.Lock()
-		records := maps.Clone(p.tables[table])
+		recs := maps.Clone(p.tables[table])
 		p.mu.Unlock()
-		for _, key := range slices.Sorted(maps.Keys(records)) {
+		for _, key := range slices.Sorted(maps.Keys(recs)) {
 			if err := ctx.Err(); err != nil {
-				yield(engine.Record{}, err)
+				yield(records.Record{}, err)
 				return
 			}
-			if !yield(engine.Record{Key: key, Value: []byte(records[key])}, nil) {
+			if !yield(records.Record{Key: key, Value: []byte(recs[key])}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (p *plain) Commit(ctx context.Context, writes []engine.Write) error {
+func (p *plain) Commit(ctx context.Context, writes []records.Write) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -63,25 +63,25 @@ func (p *plain) Commit(ctx context.Context, writes []engine.Write) error {
 
 // TestPlain: a store of forty lines passes, so the suite asks for no more than its laws.
 func TestPlain(t *testing.T) {
-	storetest.Run(t, storetest.Backend{Open: func(*testing.T) engine.Store {
+	storetest.Run(t, storetest.Backend{Open: func(*testing.T) records.Store {
 		return &plain{tables: map[string]map[string]string{}}
 	}})
 }
 
 // faults are stores with one fault each, by the law of the suite that finds it.
-var faults = map[string]func(engine.Store) engine.Store{
-	"records": func(s engine.Store) engine.Store { return backwards{s} },
-	"order":   func(s engine.Store) engine.Store { return reordered{s} },
-	"refused": func(s engine.Store) engine.Store { return deaf{s} },
-	"moment":  func(s engine.Store) engine.Store { return late{s} },
+var faults = map[string]func(records.Store) records.Store{
+	"records": func(s records.Store) records.Store { return backwards{s} },
+	"order":   func(s records.Store) records.Store { return reordered{s} },
+	"refused": func(s records.Store) records.Store { return deaf{s} },
+	"moment":  func(s records.Store) records.Store { return late{s} },
 }
 
 // backwards yields the records in the wrong order.
-type backwards struct{ engine.Store }
+type backwards struct{ records.Store }
 
-func (b backwards) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
-		var list []engine.Record
+func (b backwards) Records(ctx context.Context, table string) iter.Seq2[records.Record, error] {
+	return func(yield func(records.Record, error) bool) {
+		var list []records.Record
 		for r, err := range b.Store.Records(ctx, table) {
 			if err != nil {
 				yield(r, err)
@@ -98,28 +98,28 @@ func (b backwards) Records(ctx context.Context, table string) iter.Seq2[engine.R
 }
 
 // reordered does the writes of a commit from the last to the first.
-type reordered struct{ engine.Store }
+type reordered struct{ records.Store }
 
-func (o reordered) Commit(ctx context.Context, writes []engine.Write) error {
+func (o reordered) Commit(ctx context.Context, writes []records.Write) error {
 	writes = slices.Clone(writes)
 	slices.Reverse(writes)
 	return o.Store.Commit(ctx, writes)
 }
 
 // deaf does not hear that its context has ended.
-type deaf struct{ engine.Store }
+type deaf struct{ records.Store }
 
-func (d deaf) Commit(ctx context.Context, writes []engine.Write) error {
+func (d deaf) Commit(ctx context.Context, writes []records.Write) error {
 	return d.Store.Commit(context.WithoutCancel(ctx), writes)
 }
 
 // late reads each record when the reader comes to it, and not when Records begins.
-type late struct{ engine.Store }
+type late struct{ records.Store }
 
-func (l late) Records(ctx context.Context, table string) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
+func (l late) Records(ctx context.Context, table string) iter.Seq2[records.Record, error] {
+	return func(yield func(records.Record, error) bool) {
 		for last := ""; ; {
-			var next *engine.Record
+			var next *records.Record
 			for r, err := range l.Store.Records(ctx, table) {
 				if err != nil {
 					yield(r, err)
@@ -142,7 +142,7 @@ func (l late) Records(ctx context.Context, table string) iter.Seq2[engine.Record
 // suite runs in a process of its own, since a failing test can not be taken back.
 func TestSuiteFindsFaults(t *testing.T) {
 	if law := os.Getenv("STORETEST_FAULT"); law != "" {
-		storetest.Run(t, storetest.Backend{Open: func(*testing.T) engine.Store { return faults[law](&plain{tables: map[string]map[string]string{}}) }})
+		storetest.Run(t, storetest.Backend{Open: func(*testing.T) records.Store { return faults[law](&plain{tables: map[string]map[string]string{}}) }})
 		return
 	}
 	for law := range faults {

@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -157,9 +158,9 @@ func UndoOf(t *testing.T, r engine.Res, was engine.Res) (engine.Res, error) {
 	rev := &engine.Reversal{Kind: r.Kind(), Name: r.Name()}
 	writes, err := rev.Writes(img)
 	Must(t, err)
-	head, err := engine.DecodeReversal(engine.Record{Key: writes[0].Key, Value: writes[0].Value})
+	head, err := engine.DecodeReversal(records.Record{Key: writes[0].Key, Value: writes[0].Value})
 	Must(t, err)
-	img, err = engine.DecodeImage(engine.Record{Key: writes[1].Key, Value: writes[1].Value})
+	img, err = engine.DecodeImage(records.Record{Key: writes[1].Key, Value: writes[1].Value})
 	Must(t, err)
 	return lifecycle.Undo(img, head, engine.DefaultRegistry().New, false)
 }

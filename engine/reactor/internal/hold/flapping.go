@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/plain"
 )
 
 // Flapping says when a resource flaps: its correction against the
@@ -167,7 +168,7 @@ func Print(seed maphash.Seed, cs []engine.Change) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	for _, c := range cs {
-		from, err := engine.MarshalPlain(c.From)
+		from, err := plain.Marshal(c.From)
 		if err != nil {
 			from = fmt.Append(nil, c.From)
 		}

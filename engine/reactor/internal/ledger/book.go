@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"sync/atomic"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // Book numbers the refreshes, and keeps the ledger of an earlier process until the first vertex
@@ -23,7 +23,7 @@ func Tables() [][2]string {
 }
 
 // Recall takes a record of an earlier process, from one of those tables. A record that can't be read is left alone.
-func (b *Book) Recall(table string, rec engine.Record) {
+func (b *Book) Recall(table string, rec records.Record) {
 	switch table {
 	case TableIntent:
 		b.of(rec.Key).intent = true

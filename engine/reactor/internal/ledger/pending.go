@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // The tables of the store.
@@ -30,12 +30,12 @@ func (p Pending) key(target string) string {
 }
 
 // due is the record of a refresh, over the record that it is not due any more.
-func (p Pending) due(target string) engine.Write {
-	return engine.Write{Table: TableRefresh, Key: p.key(target), Value: []byte{1}}
+func (p Pending) due(target string) records.Write {
+	return records.Write{Table: TableRefresh, Key: p.key(target), Value: []byte{1}}
 }
 
-func (p Pending) over(target string) engine.Write {
-	return engine.Write{Table: TableRefresh, Key: p.key(target)}
+func (p Pending) over(target string) records.Write {
+	return records.Write{Table: TableRefresh, Key: p.key(target)}
 }
 
 // parsePending reads a key.

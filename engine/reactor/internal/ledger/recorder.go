@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // gather is how long notes are gathered before they are committed together.
@@ -30,7 +30,7 @@ const gather = time.Second
 // A key has one writer at a time: a commit takes the place of the notes of its keys, and waits
 // while a note of one of them, or a note to take along, is being written.
 type Recorder struct {
-	store engine.Store
+	store records.Store
 	log   *slog.Logger
 	timer Timer
 
@@ -60,7 +60,7 @@ type flight struct {
 type Timer func(time.Duration) (c <-chan time.Time, stop func() bool)
 
 // NewRecorder returns a recorder, which starts nothing yet. End and Cut end it.
-func NewRecorder(store engine.Store, log *slog.Logger, timer Timer) *Recorder {
+func NewRecorder(store records.Store, log *slog.Logger, timer Timer) *Recorder {
 	r := &Recorder{store: store, log: log, timer: timer, hurry: make(chan struct{}), writing: map[noteKey]*flight{}}
 	r.ctx, r.cut = context.WithCancel(context.Background())
 	return r
@@ -68,7 +68,7 @@ func NewRecorder(store engine.Store, log *slog.Logger, timer Timer) *Recorder {
 
 // Commit writes at once, and waits for the write. It takes all notes along; a commit that is
 // refused with them is tried without them. Callable from any goroutine.
-func (r *Recorder) Commit(ctx context.Context, writes []engine.Write) error {
+func (r *Recorder) Commit(ctx context.Context, writes []records.Write) error {
 	f, err := r.takeOff(ctx, writes)
 	if err != nil {
 		return err
@@ -90,11 +90,11 @@ func (r *Recorder) Commit(ctx context.Context, writes []engine.Write) error {
 }
 
 // with returns the writes of a commit and the notes that go with them.
-func (f *flight) with(writes []engine.Write) []engine.Write {
-	all := make([]engine.Write, 0, len(writes)+len(f.notes))
+func (f *flight) with(writes []records.Write) []records.Write {
+	all := make([]records.Write, 0, len(writes)+len(f.notes))
 	all = append(all, writes...)
 	for k, v := range f.notes {
-		all = append(all, engine.Write{Table: k.table, Key: k.key, Value: v})
+		all = append(all, records.Write{Table: k.table, Key: k.key, Value: v})
 	}
 	return all
 }
@@ -102,7 +102,7 @@ func (f *flight) with(writes []engine.Write) []engine.Write {
 // takeOff takes all notes, those of the keys of the given writes apart. It waits
 // while one of them, or of these keys, is being written. It returns nil where there
 // are none.
-func (r *Recorder) takeOff(ctx context.Context, writes []engine.Write) (*flight, error) {
+func (r *Recorder) takeOff(ctx context.Context, writes []records.Write) (*flight, error) {
 	return r.await(ctx, func() (*flight, *flight) {
 		if f := r.underway(writes); f != nil || len(r.notes) == 0 {
 			return nil, f
@@ -122,7 +122,7 @@ func (r *Recorder) takeOff(ctx context.Context, writes []engine.Write) (*flight,
 }
 
 // alone takes only the notes in whose place the given writes stand.
-func (r *Recorder) alone(ctx context.Context, writes []engine.Write) (*flight, error) {
+func (r *Recorder) alone(ctx context.Context, writes []records.Write) (*flight, error) {
 	return r.await(ctx, func() (*flight, *flight) {
 		if f := r.underway(writes); f != nil {
 			return nil, f
@@ -149,7 +149,7 @@ func (r *Recorder) await(ctx context.Context, try func() (taken, wait *flight)) 
 }
 
 // underway returns the flight that has a note of a key of the writes.
-func (r *Recorder) underway(writes []engine.Write) *flight {
+func (r *Recorder) underway(writes []records.Write) *flight {
 	if len(r.writing) == 0 {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (r *Recorder) underway(writes []engine.Write) *flight {
 }
 
 // replace begins a flight with the notes in whose place the writes stand.
-func (r *Recorder) replace(writes []engine.Write) *flight {
+func (r *Recorder) replace(writes []records.Write) *flight {
 	f := &flight{done: make(chan struct{})}
 	for i := range writes {
 		k := noteKey{writes[i].Table, writes[i].Key}
@@ -201,11 +201,11 @@ func (r *Recorder) land(f *flight, err error) {
 // Note has a record written, or deleted where value is nil. It never blocks.
 // Callable from any goroutine.
 func (r *Recorder) Note(table, key string, value []byte) {
-	r.NoteAll(engine.Write{Table: table, Key: key, Value: value})
+	r.NoteAll(records.Write{Table: table, Key: key, Value: value})
 }
 
 // NoteAll is Note for several that belong together.
-func (r *Recorder) NoteAll(writes ...engine.Write) {
+func (r *Recorder) NoteAll(writes ...records.Write) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for i := range writes {

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // slowStore takes a second for each Commit, and fails as long as it is told to.
@@ -25,15 +25,15 @@ type slowStore struct {
 	took []int // how many writes each Commit had
 }
 
-func (*slowStore) Records(context.Context, string) iter.Seq2[engine.Record, error] {
-	return func(func(engine.Record, error) bool) {}
+func (*slowStore) Records(context.Context, string) iter.Seq2[records.Record, error] {
+	return func(func(records.Record, error) bool) {}
 }
 
-func (s *slowStore) Commit(_ context.Context, ws []engine.Write) error {
+func (s *slowStore) Commit(_ context.Context, ws []records.Write) error {
 	time.Sleep(time.Second)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fail || slices.ContainsFunc(ws, func(w engine.Write) bool { return w.Key == s.bad }) {
+	if s.fail || slices.ContainsFunc(ws, func(w records.Write) bool { return w.Key == s.bad }) {
 		return errors.New("no room")
 	}
 	s.took = append(s.took, len(ws))
@@ -72,8 +72,8 @@ func recording(t *testing.T, play func(t *testing.T, s *Recorder, store *slowSto
 	})
 }
 
-func write(key, value string) []engine.Write {
-	return []engine.Write{{Table: "t", Key: key, Value: []byte(value)}}
+func write(key, value string) []records.Write {
+	return []records.Write{{Table: "t", Key: key, Value: []byte(value)}}
 }
 
 // TestRecorderTriesAgain: what the store refuses is written when it takes it, with what
@@ -163,11 +163,11 @@ func TestRecorderGivesUpAtTheEnd(t *testing.T) {
 // hangingStore answers at the end of the context.
 type hangingStore struct{}
 
-func (hangingStore) Records(context.Context, string) iter.Seq2[engine.Record, error] {
-	return func(func(engine.Record, error) bool) {}
+func (hangingStore) Records(context.Context, string) iter.Seq2[records.Record, error] {
+	return func(func(records.Record, error) bool) {}
 }
 
-func (hangingStore) Commit(ctx context.Context, _ []engine.Write) error {
+func (hangingStore) Commit(ctx context.Context, _ []records.Write) error {
 	<-ctx.Done()
 	return ctx.Err()
 }

@@ -10,9 +10,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,7 +89,7 @@ func (s *script) one(out *strings.Builder, word, name string, args []string) {
 	case "retries":
 		n, _ := strconv.Atoi(args[0])
 		if w, changed := v.SetRetries(name, int32(n)); changed {
-			s.write(out, []engine.Write{w})
+			s.write(out, []records.Write{w})
 		}
 	case "state":
 		fmt.Fprintf(out, "%s: pending %s, retries %d", name, sources(v.Pending()), v.Retries())
@@ -145,7 +145,7 @@ func (s *script) end(out *strings.Builder, name, end string) {
 		if due {
 			s.refresh(out, f)
 		} else {
-			s.write(out, []engine.Write{f.Over()})
+			s.write(out, []records.Write{f.Over()})
 		}
 	}
 	if end == "failed" || !s.vs[name].Succeed(r, end == "changed") {
@@ -160,7 +160,7 @@ func (s *script) end(out *strings.Builder, name, end string) {
 func (s *script) refresh(out *strings.Builder, f ledger.Refresh) {
 	t := s.vs[f.Target]
 	if t == nil {
-		s.write(out, []engine.Write{f.Over()})
+		s.write(out, []records.Write{f.Over()})
 		return
 	}
 	t.Refresh(f)
@@ -168,7 +168,7 @@ func (s *script) refresh(out *strings.Builder, f ledger.Refresh) {
 }
 
 // write puts records into the store, and tells of each.
-func (s *script) write(out *strings.Builder, ws []engine.Write) {
+func (s *script) write(out *strings.Builder, ws []records.Write) {
 	for _, w := range ws {
 		if s.store[w.Table] == nil {
 			s.store[w.Table] = map[string]string{}
@@ -189,7 +189,7 @@ func (s *script) crash() {
 	s.book, s.vs, s.runs = new(ledger.Book), map[string]*ledger.Vertex{}, map[string]*ledger.Run{}
 	for _, t := range ledger.Tables() {
 		for _, key := range slices.Sorted(maps.Keys(s.store[t[0]])) {
-			s.book.Recall(t[0], engine.Record{Key: key, Value: []byte(s.store[t[0]][key])})
+			s.book.Recall(t[0], records.Record{Key: key, Value: []byte(s.store[t[0]][key])})
 		}
 	}
 }

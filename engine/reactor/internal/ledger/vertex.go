@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // Vertex is the ledger of one vertex. The zero value is nothing.
@@ -56,18 +56,18 @@ func (v *Vertex) Begin(id string, n int, target func(i int) (id string, of *Vert
 func (r *Run) Notifies() bool { return len(r.owes) > 0 }
 
 // Intend adds the intent of a run that is about to change something, if that is not durable yet.
-func (v *Vertex) Intend(id string, r *Run, writes []engine.Write) []engine.Write {
+func (v *Vertex) Intend(id string, r *Run, writes []records.Write) []records.Write {
 	if !r.Notifies() || v.intent {
 		return writes
 	}
-	return append(writes, engine.Write{Table: TableIntent, Key: id, Value: []byte{1}})
+	return append(writes, records.Write{Table: TableIntent, Key: id, Value: []byte{1}})
 }
 
 // Intended says that the writes of Intend are durable.
 func (v *Vertex) Intended(r *Run) { v.intent = v.intent || r.Notifies() }
 
 // Clear adds the ends of the refreshes that a run which did not fail has acted on.
-func (r *Run) Clear(id string, writes []engine.Write) []engine.Write {
+func (r *Run) Clear(id string, writes []records.Write) []records.Write {
 	for _, p := range r.acts {
 		writes = append(writes, p.over(id))
 	}
@@ -76,11 +76,11 @@ func (r *Run) Clear(id string, writes []engine.Write) []engine.Write {
 
 // Owe turns the intent into a pending refresh for each target, when a run did not fail. It takes the
 // place of the earlier ones of that source.
-func (v *Vertex) Owe(id string, r *Run, b *Book, writes []engine.Write) []engine.Write {
+func (v *Vertex) Owe(id string, r *Run, b *Book, writes []records.Write) []records.Write {
 	if !v.intent {
 		return writes
 	}
-	writes = append(writes, engine.Write{Table: TableIntent, Key: id})
+	writes = append(writes, records.Write{Table: TableIntent, Key: id})
 	for i := range r.owes {
 		f := &r.owes[i]
 		f.pending = b.number(id)
@@ -114,11 +114,11 @@ func (r *Run) Due() iter.Seq[Refresh] {
 }
 
 // Over is the record that the refresh is not due any more: its target has left.
-func (f *Refresh) Over() engine.Write { return f.pending.over(f.Target) }
+func (f *Refresh) Over() records.Write { return f.pending.over(f.Target) }
 
 // Promise adds the refresh of a target that has come while the run of a source goes on, unless the run knows that one. It is called
 // on the loop, before the end of the run.
-func (r *Run) Promise(source, target string, b *Book, writes []engine.Write) []engine.Write {
+func (r *Run) Promise(source, target string, b *Book, writes []records.Write) []records.Write {
 	_, known := r.promised[target]
 	for i := range r.owes { // Owe may be writing the other fields
 		known = known || r.owes[i].Target == target
@@ -162,12 +162,12 @@ func (v *Vertex) Inherit(old *Vertex) {
 
 // Forget empties the ledger of the vertex with an id, whose name has left. It returns the ends of
 // the records.
-func (v *Vertex) Forget(id string) (writes []engine.Write) {
+func (v *Vertex) Forget(id string) (writes []records.Write) {
 	for _, p := range v.pending.all() {
 		writes = append(writes, p.over(id))
 	}
 	if v.intent {
-		writes = append(writes, engine.Write{Table: TableIntent, Key: id})
+		writes = append(writes, records.Write{Table: TableIntent, Key: id})
 	}
 	if v.retries > 0 {
 		writes = append(writes, retried(id, 0))
@@ -183,7 +183,7 @@ func (v *Vertex) Retries() int32 { return v.retries }
 func (v *Vertex) InheritRetries(old *Vertex) { v.retries = old.retries }
 
 // SetRetries counts the retries. With changed it returns the record, for the next process.
-func (v *Vertex) SetRetries(id string, n int32) (write engine.Write, changed bool) {
+func (v *Vertex) SetRetries(id string, n int32) (write records.Write, changed bool) {
 	if n == v.retries {
 		return write, false
 	}
@@ -192,10 +192,10 @@ func (v *Vertex) SetRetries(id string, n int32) (write engine.Write, changed boo
 }
 
 // NoRetries is the record of a vertex that was not tried again.
-func NoRetries(id string) engine.Write { return retried(id, 0) }
+func NoRetries(id string) records.Write { return retried(id, 0) }
 
-func retried(id string, n int32) engine.Write {
-	w := engine.Write{Table: TableRetry, Key: id}
+func retried(id string, n int32) records.Write {
+	w := records.Write{Table: TableRetry, Key: id}
 	if n > 0 {
 		w.Value = strconv.AppendInt(nil, int64(n), 10)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -78,17 +79,17 @@ func newNote(name, text string) *note {
 // store has records by table and key.
 type store map[string]map[string][]byte
 
-func (s store) Records(_ context.Context, table string) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
+func (s store) Records(_ context.Context, table string) iter.Seq2[records.Record, error] {
+	return func(yield func(records.Record, error) bool) {
 		for _, key := range slices.Sorted(maps.Keys(s[table])) {
-			if !yield(engine.Record{Key: key, Value: s[table][key]}, nil) {
+			if !yield(records.Record{Key: key, Value: s[table][key]}, nil) {
 				return
 			}
 		}
 	}
 }
 
-func (s store) Commit(_ context.Context, ws []engine.Write) error {
+func (s store) Commit(_ context.Context, ws []records.Write) error {
 	for _, w := range ws {
 		if s[w.Table] == nil {
 			s[w.Table] = map[string][]byte{}
@@ -225,11 +226,11 @@ func (s *script) name(i int) string {
 	return strings.TrimSuffix(strings.TrimPrefix(s.rows[i], "note["), "]")
 }
 
-func (s *script) write(out *strings.Builder, ws []engine.Write) {
+func (s *script) write(out *strings.Builder, ws []records.Write) {
 	for _, w := range ws {
 		if w.Value == nil {
 			fmt.Fprintln(out, "delete", w.Table, w.Key)
-		} else if rev, err := engine.DecodeReversal(engine.Record{Key: w.Key, Value: w.Value}); w.Table == engine.TableReversal && err == nil {
+		} else if rev, err := engine.DecodeReversal(records.Record{Key: w.Key, Value: w.Value}); w.Table == engine.TableReversal && err == nil {
 			fmt.Fprintf(out, "put %s %s after %v before %v\n", w.Table, w.Key, rev.After, rev.Before)
 		} else {
 			fmt.Fprintln(out, "put", w.Table, w.Key)

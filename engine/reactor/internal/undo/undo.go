@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/records"
 )
 
 // Store is what a reactor has kept. It is safe for concurrent use. The zero Store is empty.
@@ -30,7 +31,7 @@ type kept struct {
 
 // Recall reads for which ids an earlier process has kept something. A record that can't be
 // read is left alone, and never replaced.
-func (u *Store) Recall(ctx context.Context, from engine.Store) error {
+func (u *Store) Recall(ctx context.Context, from records.Store) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.kept = map[string]kept{}
@@ -93,7 +94,7 @@ type Subject struct {
 
 // Step is what has to be written before a vertex is altered.
 type Step struct {
-	Writes []engine.Write
+	Writes []records.Write
 	Why    string // why it can't be undone
 
 	later bool // something is kept already, and this is about a later edit
@@ -142,18 +143,18 @@ func (s *Subject) later(before *engine.Wanted) *Step {
 		return step
 	}
 	w.Declared = nil
-	step.Writes, step.kept.wanted = []engine.Write{write}, w
+	step.Writes, step.kept.wanted = []records.Write{write}, w
 	return step
 }
 
 // wanted returns what the vertex wants now, and what keeps it.
-func (s *Subject) wanted(before *engine.Wanted) (*engine.Wanted, engine.Write, error) {
+func (s *Subject) wanted(before *engine.Wanted) (*engine.Wanted, records.Write, error) {
 	w, err := engine.WantedOf(s.Res, s.Secret, before)
 	if err != nil {
-		return nil, engine.Write{}, err
+		return nil, records.Write{}, err
 	}
 	if w.Thing != before.Thing {
-		return nil, engine.Write{}, errors.New("it is about another thing than before")
+		return nil, records.Write{}, errors.New("it is about another thing than before")
 	}
 	write, err := w.Write(s.ID)
 	return w, write, err
@@ -185,7 +186,7 @@ func (s *Subject) first(ctx context.Context, u *Store) (*Step, error) {
 }
 
 // image returns the state to write, after a trial of undoing it.
-func (s *Subject) image(rev *engine.Reversal, was engine.Res) ([]engine.Write, *engine.Wanted, error) {
+func (s *Subject) image(rev *engine.Reversal, was engine.Res) ([]records.Write, *engine.Wanted, error) {
 	img, err := engine.Take(s.Res, was, s.Secret)
 	if err != nil {
 		return nil, nil, err
@@ -217,7 +218,7 @@ func (s *Subject) image(rev *engine.Reversal, was engine.Res) ([]engine.Write, *
 
 // Over returns the records to write with the success of a vertex that is a reversal, or is not
 // to be reversed any more: nothing is kept for it. Forget is called when that is durable.
-func (u *Store) Over(id string) []engine.Write {
+func (u *Store) Over(id string) []records.Write {
 	if !u.Has(id) {
 		return nil
 	}
@@ -233,7 +234,7 @@ func (u *Store) Forget(id string) {
 
 // Prune returns the records to write to forget the vertices that can't be undone and are not
 // there: nothing is left to do for them. Forget is called with each key when that is durable.
-func (u *Store) Prune(there func(id string) bool) (writes []engine.Write) {
+func (u *Store) Prune(there func(id string) bool) (writes []records.Write) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(u.kept)) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
@@ -24,7 +24,7 @@ type Seen struct {
 }
 
 // Recall takes a record.
-func (s *Seen) Recall(rec engine.Record) {
+func (s *Seen) Recall(rec records.Record) {
 	if s.digests == nil {
 		s.digests = map[string][]byte{}
 	}
@@ -32,10 +32,10 @@ func (s *Seen) Recall(rec engine.Record) {
 }
 
 // Forget returns the ends of the records of vertices that are not there.
-func (s *Seen) Forget(there func(id string) bool) (writes []engine.Write) {
+func (s *Seen) Forget(there func(id string) bool) (writes []records.Write) {
 	for key := range s.digests {
 		if id, _, _ := strings.Cut(key, keySep); !there(id) {
-			writes = append(writes, engine.Write{Table: TableSeen, Key: key})
+			writes = append(writes, records.Write{Table: TableSeen, Key: key})
 		}
 	}
 	return writes
@@ -51,22 +51,22 @@ func (s *Seen) was(id string, w *wire) bool {
 }
 
 // Digests returns the records of the values that the vertex with an id has acted on.
-func (v *Vertex) Digests(id string) (writes []engine.Write) {
+func (v *Vertex) Digests(id string) (writes []records.Write) {
 	for i := range v.recv {
 		if w := &v.recv[i]; w.have {
-			writes = append(writes, engine.Write{Table: TableSeen, Key: id + keySep + w.Field, Value: digest(w.effective().V)})
+			writes = append(writes, records.Write{Table: TableSeen, Key: id + keySep + w.Field, Value: digest(w.effective().V)})
 		}
 	}
 	return writes
 }
 
 // Forget returns the ends of these records: the name has left.
-func (v *Vertex) Forget(id string) (writes []engine.Write) {
+func (v *Vertex) Forget(id string) (writes []records.Write) {
 	if v == nil {
 		return nil
 	}
 	for i := range v.recv {
-		writes = append(writes, engine.Write{Table: TableSeen, Key: id + keySep + v.recv[i].Field})
+		writes = append(writes, records.Write{Table: TableSeen, Key: id + keySep + v.recv[i].Field})
 	}
 	return writes
 }

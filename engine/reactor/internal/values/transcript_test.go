@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -133,7 +134,7 @@ func (s *script) one(word, name string, args []string) string {
 	case "restart":
 		s.vs, s.seen = map[string]*vertex{}, &values.Seen{}
 		for key, d := range s.store {
-			s.seen.Recall(engine.Record{Key: key, Value: d})
+			s.seen.Recall(records.Record{Key: key, Value: d})
 		}
 	case "state":
 		return state(v)

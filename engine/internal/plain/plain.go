@@ -1,4 +1,4 @@
-package engine
+package plain
 
 import (
 	"encoding/binary"
@@ -12,11 +12,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// plainVersion is the first byte of what MarshalPlain writes.
-const plainVersion = 1
+// version is the first byte of what Marshal writes.
+const version = 1
 
-// plainDepth bounds how deep a value may nest.
-const plainDepth = 256
+// maxDepth bounds how deep a value may nest.
+const maxDepth = 256
 
 // The tag before each value. They are on disks: none is ever given another
 // meaning.
@@ -37,17 +37,17 @@ const (
 	tagMap
 )
 
-// MarshalPlain writes a plain value, as schema.Encode gives it, in such a way
-// that UnmarshalPlain gives back the same value, with the kinds that its parts
+// Marshal writes a plain value, as schema.Encode gives it, in such a way
+// that Unmarshal gives back the same value, with the kinds that its parts
 // had, whatever bytes are in its texts. Equal values give equal bytes. Secrets
 // are in it in clear: it belongs into a Store and nowhere else. The error names
 // a part that is not a plain value.
-func MarshalPlain(v any) ([]byte, error) {
-	return appendPlain([]byte{plainVersion}, v, 0)
+func Marshal(v any) ([]byte, error) {
+	return appendValue([]byte{version}, v, 0)
 }
 
-func appendPlain(b []byte, v any, depth int) ([]byte, error) {
-	if depth > plainDepth {
+func appendValue(b []byte, v any, depth int) ([]byte, error) {
+	if depth > maxDepth {
 		return nil, errors.New("the value nests too deeply")
 	}
 	switch v := v.(type) {
@@ -92,7 +92,7 @@ func appendText(b []byte, s string) []byte {
 func appendList(b []byte, v []any, depth int) (_ []byte, err error) {
 	b = binary.AppendUvarint(append(b, tagList), uint64(len(v)))
 	for i, e := range v {
-		if b, err = appendPlain(b, e, depth+1); err != nil {
+		if b, err = appendValue(b, e, depth+1); err != nil {
 			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
 	}
@@ -102,19 +102,19 @@ func appendList(b []byte, v []any, depth int) (_ []byte, err error) {
 func appendMap(b []byte, v map[string]any, depth int) (_ []byte, err error) {
 	b = binary.AppendUvarint(append(b, tagMap), uint64(len(v)))
 	for _, k := range slices.Sorted(maps.Keys(v)) {
-		if b, err = appendPlain(appendText(b, k), v[k], depth+1); err != nil {
+		if b, err = appendValue(appendText(b, k), v[k], depth+1); err != nil {
 			return nil, fmt.Errorf("%s: %w", k, err)
 		}
 	}
 	return b, nil
 }
 
-// UnmarshalPlain reads what MarshalPlain wrote. The result shares nothing with
+// Unmarshal reads what Marshal wrote. The result shares nothing with
 // data. The error says that data is something else, or damaged.
-func UnmarshalPlain(data []byte) (any, error) {
-	r := plainReader{data: data}
-	if v := r.byte(); v != plainVersion && r.err == nil {
-		return nil, fmt.Errorf("the value is of version %d, and not of %d", v, plainVersion)
+func Unmarshal(data []byte) (any, error) {
+	r := reader{data: data}
+	if v := r.byte(); v != version && r.err == nil {
+		return nil, fmt.Errorf("the value is of version %d, and not of %d", v, version)
 	}
 	v := r.value(0)
 	if r.err == nil && len(r.data) > 0 {
@@ -126,21 +126,21 @@ func UnmarshalPlain(data []byte) (any, error) {
 	return v, nil
 }
 
-var errPlain = errors.New("the value is damaged")
+var errDamaged = errors.New("the value is damaged")
 
-// plainReader reads values from the front of data. After the first error it
+// reader reads values from the front of data. After the first error it
 // reads zeros.
-type plainReader struct {
+type reader struct {
 	data []byte
 	err  error
 }
 
-func (r *plainReader) fail() {
-	r.data, r.err = nil, errPlain
+func (r *reader) fail() {
+	r.data, r.err = nil, errDamaged
 }
 
 // take returns the next n bytes.
-func (r *plainReader) take(n uint64) []byte {
+func (r *reader) take(n uint64) []byte {
 	if n > uint64(len(r.data)) {
 		r.fail()
 		return nil
@@ -150,14 +150,14 @@ func (r *plainReader) take(n uint64) []byte {
 	return b
 }
 
-func (r *plainReader) byte() byte {
+func (r *reader) byte() byte {
 	if b := r.take(1); len(b) == 1 {
 		return b[0]
 	}
 	return 0
 }
 
-func (r *plainReader) uvarint() uint64 {
+func (r *reader) uvarint() uint64 {
 	n, size := binary.Uvarint(r.data)
 	if size <= 0 {
 		r.fail()
@@ -167,7 +167,7 @@ func (r *plainReader) uvarint() uint64 {
 	return n
 }
 
-func (r *plainReader) varint() int64 {
+func (r *reader) varint() int64 {
 	n, size := binary.Varint(r.data)
 	if size <= 0 {
 		r.fail()
@@ -177,9 +177,9 @@ func (r *plainReader) varint() int64 {
 	return n
 }
 
-func (r *plainReader) text() string { return string(r.take(r.uvarint())) }
+func (r *reader) text() string { return string(r.take(r.uvarint())) }
 
-func (r *plainReader) float() float64 {
+func (r *reader) float() float64 {
 	b := r.take(8)
 	if len(b) < 8 {
 		return 0
@@ -188,16 +188,16 @@ func (r *plainReader) float() float64 {
 }
 
 // count reads how many parts follow: each takes a byte at least.
-func (r *plainReader) count(depth int) int {
+func (r *reader) count(depth int) int {
 	n := r.uvarint()
-	if n > uint64(len(r.data)) || depth >= plainDepth {
+	if n > uint64(len(r.data)) || depth >= maxDepth {
 		r.fail()
 		return 0
 	}
 	return int(n)
 }
 
-func (r *plainReader) value(depth int) any {
+func (r *reader) value(depth int) any {
 	switch r.byte() {
 	case tagNil:
 		return nil
@@ -233,7 +233,7 @@ func (r *plainReader) value(depth int) any {
 	}
 }
 
-func (r *plainReader) list(depth int) any {
+func (r *reader) list(depth int) any {
 	list := []any{}
 	for n := r.count(depth); n > 0 && r.err == nil; n-- {
 		list = append(list, r.value(depth+1))
@@ -241,7 +241,7 @@ func (r *plainReader) list(depth int) any {
 	return list
 }
 
-func (r *plainReader) mapping(depth int) any {
+func (r *reader) mapping(depth int) any {
 	m := map[string]any{}
 	for n := r.count(depth); n > 0 && r.err == nil; n-- {
 		k := r.text()

@@ -1,4 +1,4 @@
-package engine_test
+package plain_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/plain"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"pgregory.net/rapid"
 )
@@ -66,18 +66,18 @@ func bare(v any) any {
 func TestPlainRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := plainValues().Draw(t, "v")
-		data, err := engine.MarshalPlain(v)
+		data, err := plain.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := engine.UnmarshalPlain(data)
+		got, err := plain.Unmarshal(data)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !reflect.DeepEqual(bare(got), bare(v)) {
 			t.Fatalf("got %#v, want %#v", bare(got), bare(v))
 		}
-		if again, err := engine.MarshalPlain(got); err != nil || !bytes.Equal(again, data) {
+		if again, err := plain.Marshal(got); err != nil || !bytes.Equal(again, data) {
 			t.Fatalf("written again it differs: %v", err)
 		}
 	})
@@ -85,11 +85,11 @@ func TestPlainRoundTrip(t *testing.T) {
 
 // TestPlainNaN: what is not equal to itself is kept as well.
 func TestPlainNaN(t *testing.T) {
-	data, err := engine.MarshalPlain(math.NaN())
+	data, err := plain.Marshal(math.NaN())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v, err := engine.UnmarshalPlain(data); err != nil || !math.IsNaN(v.(float64)) {
+	if v, err := plain.Unmarshal(data); err != nil || !math.IsNaN(v.(float64)) {
 		t.Errorf("%v, %v", v, err)
 	}
 }
@@ -97,41 +97,41 @@ func TestPlainNaN(t *testing.T) {
 // TestPlainDamaged: no bytes make it panic, and a part of a value is none.
 func TestPlainDamaged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		data, err := engine.MarshalPlain(plainValues().Draw(t, "v"))
+		data, err := plain.Marshal(plainValues().Draw(t, "v"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		cut := rapid.IntRange(0, len(data)-1).Draw(t, "cut")
-		if v, err := engine.UnmarshalPlain(data[:cut]); err == nil {
+		if v, err := plain.Unmarshal(data[:cut]); err == nil {
 			t.Fatalf("a part was read as %v", v)
 		}
-		if v, err := engine.UnmarshalPlain(append(data, 0)); err == nil {
+		if v, err := plain.Unmarshal(append(data, 0)); err == nil {
 			t.Fatalf("with something behind it was read as %v", v)
 		}
-		_, _ = engine.UnmarshalPlain(append([]byte{1}, rapid.SliceOf(rapid.Byte()).Draw(t, "noise")...))
+		_, _ = plain.Unmarshal(append([]byte{1}, rapid.SliceOf(rapid.Byte()).Draw(t, "noise")...))
 	})
 }
 
 // TestPlainRefuses: other versions, deep values and what is not plain.
 func TestPlainRefuses(t *testing.T) {
-	if _, err := engine.UnmarshalPlain([]byte{9, 0}); err == nil || !strings.Contains(err.Error(), "version 9") {
+	if _, err := plain.Unmarshal([]byte{9, 0}); err == nil || !strings.Contains(err.Error(), "version 9") {
 		t.Errorf("another version: %v", err)
 	}
-	if _, err := engine.MarshalPlain(map[string]any{"a": []any{struct{}{}}}); err == nil || !strings.Contains(err.Error(), "a: [0]: a struct {}") {
+	if _, err := plain.Marshal(map[string]any{"a": []any{struct{}{}}}); err == nil || !strings.Contains(err.Error(), "a: [0]: a struct {}") {
 		t.Errorf("no plain value: %v", err)
 	}
 	var deep any
 	for range 300 {
 		deep = []any{deep}
 	}
-	if _, err := engine.MarshalPlain(deep); err == nil {
+	if _, err := plain.Marshal(deep); err == nil {
 		t.Error("a deep value was taken")
 	}
 	nested := append([]byte{1}, bytes.Repeat([]byte{12, 1}, 5000)...)
-	if _, err := engine.UnmarshalPlain(append(nested, 0)); err == nil {
+	if _, err := plain.Unmarshal(append(nested, 0)); err == nil {
 		t.Error("deep data was taken")
 	}
-	if _, err := engine.UnmarshalPlain([]byte{1, 12, 0xff, 0xff, 0xff, 0xff, 0x0f}); err == nil {
+	if _, err := plain.Unmarshal([]byte{1, 12, 0xff, 0xff, 0xff, 0xff, 0x0f}); err == nil {
 		t.Error("a list that is longer than its data was taken")
 	}
 }
