@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 )
 
 // TestErrorTexts: each error names the fault in the words for people.
@@ -20,7 +21,7 @@ func TestErrorTexts(t *testing.T) {
 		"abandoned":                     &engine.AbandonedError{},
 		"cut off: apt-get (dpkg --configure -a mends it)":                   &engine.AbandonedError{Cut: []string{"apt-get (dpkg --configure -a mends it)"}},
 		"abandoned while still running: a[b]; cut off: x; y":                &engine.AbandonedError{Resources: []string{"a[b]"}, Cut: []string{"x", "y"}},
-		"what has to be kept takes 13MiB, and not more than 12MiB are kept": &engine.ImageSizeError{Size: 13 << 20},
+		"what has to be kept takes 13MiB, and not more than 12MiB are kept": &reversal.SizeError{Size: 13 << 20},
 	} {
 		if err.Error() != want {
 			t.Errorf("%T: %q, want %q", err, err, want)

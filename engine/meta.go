@@ -98,16 +98,6 @@ func DecodeMeta(n *schema.Node, m *MetaParams) schema.Diagnostics {
 	return ds
 }
 
-// encodeMeta returns the metaparameters that are not the defaults, as DecodeMeta reads
-// them.
-func encodeMeta(m *MetaParams) (map[string]any, error) {
-	plain, err := schema.EncodeChanged(m, DefaultMetaParams())
-	if err == nil && m.Retry == RetryNever {
-		plain["retry"] = int64(0)
-	}
-	return plain, err
-}
-
 // DefaultExportFor is how long an export outlives its daemon where ExportFor does not say it: a restart, an upgrade, or a reboot.
 const DefaultExportFor = 10 * time.Minute
 

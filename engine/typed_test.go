@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -75,7 +76,7 @@ func TestCmpFieldsOfData(t *testing.T) {
 // TestTakeOfData: the image holds what is not the default, and what must be given.
 func TestTakeOfData(t *testing.T) {
 	ty := dataType(t, 10)
-	img, err := engine.Take(newData(t, ty, nil), newData(t, ty, map[string]any{"text": "x", "size": 8}), nil)
+	img, err := reversal.Take(newData(t, ty, nil), newData(t, ty, map[string]any{"text": "x", "size": 8}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 )
 
 // lawReverse: a kind undoes its work as it claims: afterwards Read shows the earlier
@@ -52,11 +53,11 @@ func lawReverse(e *env) error {
 // that can't be. The engine keeps the record on disk, so the undoing resource is made
 // of data alone, as after a restart.
 func (e *env) undoOf(res, was engine.Res) (engine.Res, error) {
-	img, err := engine.Take(res, was, nil)
+	img, err := reversal.Take(res, was, nil)
 	if err != nil {
 		return nil, err
 	}
-	undo, err := lifecycle.Undo(img, &engine.Reversal{Kind: res.Kind(), Name: res.Name()}, e.Registry.New, false)
+	undo, err := lifecycle.Undo(img, &reversal.Reversal{Kind: res.Kind(), Name: res.Name()}, e.Registry.New, false)
 	if _, panicked := errors.AsType[*engine.PanicError](err); panicked {
 		return nil, err
 	}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Undo makes the resource that brings back the state of an image. It is of the kind and name of the reversal, valid, with the
 // metaparameters of the old one as far as they make sense for a single run. noop says that it may only look. The function make
 // returns an empty resource of a kind, as Registry.New does; Undo calls it for each resource that it needs.
-func Undo(img *engine.Image, rev *engine.Reversal, make func(kind string) (engine.Res, error), noop bool) (undo engine.Res, err error) {
+func Undo(img *reversal.Image, rev *reversal.Reversal, make func(kind string) (engine.Res, error), noop bool) (undo engine.Res, err error) {
 	err = Call("Reversed", func() (err error) {
 		undo, err = undoOf(img, rev, make, noop)
 		return err
@@ -23,7 +24,7 @@ func Undo(img *engine.Image, rev *engine.Reversal, make func(kind string) (engin
 }
 
 // undoOf is Undo without a guard.
-func undoOf(img *engine.Image, rev *engine.Reversal, make func(kind string) (engine.Res, error), noop bool) (engine.Res, error) {
+func undoOf(img *reversal.Image, rev *reversal.Reversal, make func(kind string) (engine.Res, error), noop bool) (engine.Res, error) {
 	declared, err := remake(make, rev, img.Declared)
 	if err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func undoOf(img *engine.Image, rev *engine.Reversal, make func(kind string) (eng
 }
 
 // remake makes a resource of the parameters that were kept.
-func remake(make func(kind string) (engine.Res, error), rev *engine.Reversal, value map[string]any) (engine.Res, error) {
+func remake(make func(kind string) (engine.Res, error), rev *reversal.Reversal, value map[string]any) (engine.Res, error) {
 	empty, err := make(rev.Kind)
 	if err != nil {
 		return nil, err

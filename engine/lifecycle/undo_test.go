@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -65,23 +66,23 @@ func newNote(text string) *note {
 
 func makeNote(string) (engine.Res, error) { return (&note{}).Default(), nil }
 
-var noteReversal = engine.Reversal{Kind: "note", Name: "n[1]", After: []string{"a[1]", "a[2]"}, Before: []string{"b[1]"}}
+var noteReversal = reversal.Reversal{Kind: "note", Name: "n[1]", After: []string{"a[1]", "a[2]"}, Before: []string{"b[1]"}}
 
 // written writes an image down and reads it again.
-func written(t *testing.T, img *engine.Image) (*engine.Reversal, *engine.Image) {
+func written(t *testing.T, img *reversal.Image) (*reversal.Reversal, *reversal.Image) {
 	t.Helper()
 	writes, err := noteReversal.Writes(img)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rev, err := engine.DecodeReversal(records.Record{Key: writes[0].Key, Value: writes[0].Value})
+	rev, err := reversal.Decode(records.Record{Key: writes[0].Key, Value: writes[0].Value})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if img == nil {
 		return rev, nil
 	}
-	img, err = engine.DecodeImage(records.Record{Key: writes[1].Key, Value: writes[1].Value})
+	img, err = reversal.DecodeImage(records.Record{Key: writes[1].Key, Value: writes[1].Value})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +100,7 @@ func TestUndo(t *testing.T) {
 		Retry: 3, Delay: time.Second, Sema: []string{"a:2"}, Noop: new(false),
 		Reverse: true, Realize: true, Export: []string{"*"},
 	})
-	img, err := engine.Take(declared, was, []string{"text"})
+	img, err := reversal.Take(declared, was, []string{"text"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestUndo(t *testing.T) {
 // TestUndoAbsent: nothing is not an empty something.
 func TestUndoAbsent(t *testing.T) {
 	for _, nothing := range []engine.Res{nil, (*note)(nil)} {
-		img, err := engine.Take(newNote("x"), nothing, nil)
+		img, err := reversal.Take(newNote("x"), nothing, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +139,7 @@ func TestUndoAbsent(t *testing.T) {
 			t.Errorf("%v, %v", res, err)
 		}
 	}
-	img, err := engine.Take(newNote("x"), &note{Level: "low", Count: new(7)}, nil) // all defaults
+	img, err := reversal.Take(newNote("x"), &note{Level: "low", Count: new(7)}, nil) // all defaults
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +166,7 @@ func TestUndoRefuses(t *testing.T) {
 		"not reversible": {"x", func(string) (engine.Res, error) { return &mute{thing: thing{s: &script{}}}, nil }, "can't be reversed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			img, err := engine.Take(newNote(c.text), newNote(c.text), nil)
+			img, err := reversal.Take(newNote(c.text), newNote(c.text), nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -187,19 +188,19 @@ func (s *memStore) keys(table string) string {
 	return strings.Join(keys, " ")
 }
 
-func (s *memStore) reversal(t *testing.T, name string) (*engine.Reversal, *engine.Image) {
+func (s *memStore) reversal(t *testing.T, name string) (*reversal.Reversal, *reversal.Image) {
 	t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := "fake[" + name + "]"
-	rev, err := engine.DecodeReversal(records.Record{Key: id, Value: s.recs[engine.TableReversal][id]})
+	rev, err := reversal.Decode(records.Record{Key: id, Value: s.recs[reversal.Table][id]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if rev.Why != "" {
 		return rev, nil
 	}
-	img, err := engine.DecodeImage(records.Record{Key: id, Value: s.recs[engine.TableImage][id]})
+	img, err := reversal.DecodeImage(records.Record{Key: id, Value: s.recs[reversal.TableImage][id]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +213,7 @@ func (s *memStore) wanted(t *testing.T, name string) any {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id := "fake[" + name + "]"
-	w, err := engine.DecodeWanted(records.Record{Key: id, Value: s.recs[engine.TableWanted][id]})
+	w, err := reversal.DecodeWanted(records.Record{Key: id, Value: s.recs[reversal.TableWanted][id]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +252,7 @@ func TestImage(t *testing.T) {
 			rg.rest()
 			rg.close()
 		}
-		if got := store.keys(engine.TableReversal) + "|" + store.keys(engine.TableImage); got != "a c|a c" {
+		if got := store.keys(reversal.Table) + "|" + store.keys(reversal.TableImage); got != "a c|a c" {
 			t.Errorf("kept is something of %s", got)
 		}
 		if _, img := store.reversal(t, "a"); img.Was["text"] != "old" || img.Declared["text"] != "new" {
@@ -260,7 +261,7 @@ func TestImage(t *testing.T) {
 		if _, img := store.reversal(t, "c"); img.Was != nil {
 			t.Errorf("kept is %v for what was not there", img.Was)
 		}
-		if got := store.keys(engine.TableWanted); got != "a c" || store.wanted(t, "a") != "othernewest" {
+		if got := store.keys(reversal.TableWanted); got != "a c" || store.wanted(t, "a") != "othernewest" {
 			t.Errorf("what was wanted last is kept of %s, of a %v", got, store.wanted(t, "a"))
 		}
 	})
@@ -274,7 +275,7 @@ func TestImageIsFirst(t *testing.T) {
 		defer rg.close()
 		var seen string
 		d := m.cells(t, "a=new")
-		d.g.Value(0).Res.(*cell).before = func() { seen = rg.store.keys(engine.TableImage) }
+		d.g.Value(0).Res.(*cell).before = func() { seen = rg.store.keys(reversal.TableImage) }
 		rg.swap(d)
 		rg.rest()
 		if seen != "a" {
@@ -339,7 +340,7 @@ func TestWantedTooLarge(t *testing.T) {
 		var log bytes.Buffer
 		rg := newRig(t, reactor.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		defer rg.close()
-		for _, text := range []string{"new", strings.Repeat("x", engine.MaxImage), "small"} {
+		for _, text := range []string{"new", strings.Repeat("x", reversal.MaxImage), "small"} {
 			rg.swap(m.cells(t, "a="+text))
 			rg.rest()
 			if has, _ := m.get("a"); has != text {
@@ -435,7 +436,7 @@ func TestImageOrLeaveIt(t *testing.T) {
 			}
 			mend()
 			time.Sleep(2 * time.Second)
-			if has, _ := m.get("a"); has != "new" || rg.store.keys(engine.TableImage) != "a" {
+			if has, _ := m.get("a"); has != "new" || rg.store.keys(reversal.TableImage) != "a" {
 				t.Errorf("%s: then it is %q", name, has)
 			}
 			rg.close()
@@ -454,8 +455,8 @@ func TestUndoneOnce(t *testing.T) {
 		rg.rest()
 		rg.swap(m.undo(t, rg.store, m.cells(t), "a"))
 		rg.rest()
-		if has, _ := m.get("a"); has != "old" || rg.store.keys(engine.TableReversal)+rg.store.keys(engine.TableImage)+rg.store.keys(engine.TableWanted) != "" {
-			t.Errorf("it is %q, kept is something of %q", has, rg.store.keys(engine.TableReversal))
+		if has, _ := m.get("a"); has != "old" || rg.store.keys(reversal.Table)+rg.store.keys(reversal.TableImage)+rg.store.keys(reversal.TableWanted) != "" {
+			t.Errorf("it is %q, kept is something of %q", has, rg.store.keys(reversal.Table))
 		}
 		m.put("a", "by hand")
 		time.Sleep(3 * time.Hour) // of sweeps too
@@ -483,8 +484,8 @@ func TestUndoneAfterFailures(t *testing.T) {
 		rg = newRig(t, reactor.Options{Store: store})
 		rg.swap(m.undo(t, store, m.cells(t), "a"))
 		rg.rest()
-		if s := rg.state("a"); s.State != engine.StateFailed || store.keys(engine.TableImage) != "a" {
-			t.Errorf("it is %s, kept is something of %q", s.State, store.keys(engine.TableImage))
+		if s := rg.state("a"); s.State != engine.StateFailed || store.keys(reversal.TableImage) != "a" {
+			t.Errorf("it is %s, kept is something of %q", s.State, store.keys(reversal.TableImage))
 		}
 		m.failing("a", nil)
 		rg.swap(m.cells(t, "a=newer"))
@@ -518,8 +519,8 @@ func TestUndoneUnderNoop(t *testing.T) {
 		defer rg.close()
 		rg.swap(m.undo(t, store, m.cells(t), "a"))
 		rg.rest()
-		if has, _ := m.get("a"); has != "new" || store.keys(engine.TableImage) != "a" || rg.state("a").State != engine.StateWouldChange {
-			t.Errorf("it is %q and %s, kept is something of %q", has, rg.state("a").State, store.keys(engine.TableImage))
+		if has, _ := m.get("a"); has != "new" || store.keys(reversal.TableImage) != "a" || rg.state("a").State != engine.StateWouldChange {
+			t.Errorf("it is %q and %s, kept is something of %q", has, rg.state("a").State, store.keys(reversal.TableImage))
 		}
 	})
 }
@@ -534,7 +535,7 @@ func TestNoLongerReversed(t *testing.T) {
 		rg.rest()
 		rg.swap(newDecl(t).add("a", &cell{Text: "new", m: m}))
 		rg.rest()
-		if got := rg.store.keys(engine.TableReversal) + rg.store.keys(engine.TableImage) + rg.store.keys(engine.TableWanted); got != "" {
+		if got := rg.store.keys(reversal.Table) + rg.store.keys(reversal.TableImage) + rg.store.keys(reversal.TableWanted); got != "" {
 			t.Errorf("kept is something of %q", got)
 		}
 	})
@@ -546,7 +547,7 @@ func TestNoLongerReversed(t *testing.T) {
 func TestCannotBeUndone(t *testing.T) {
 	for name, c := range map[string]struct{ old, text, why string }{
 		"refused":   {"old", "for ever", "it is for ever"},
-		"too large": {strings.Repeat("x", engine.MaxImage), "new", "not more than 12MiB are kept"},
+		"too large": {strings.Repeat("x", reversal.MaxImage), "new", "not more than 12MiB are kept"},
 	} {
 		bubble(t, func(t *testing.T) {
 			var log bytes.Buffer
@@ -562,7 +563,7 @@ func TestCannotBeUndone(t *testing.T) {
 			if has, _ := m.get("a"); has != c.text {
 				t.Errorf("%s: it is %.10q", name, has)
 			}
-			if rev, _ := store.reversal(t, "a"); !strings.Contains(rev.Why, c.why) || store.keys(engine.TableImage) != "b" {
+			if rev, _ := store.reversal(t, "a"); !strings.Contains(rev.Why, c.why) || store.keys(reversal.TableImage) != "b" {
 				t.Errorf("%s: kept is %q", name, rev.Why)
 			}
 			if n := strings.Count(log.String(), "can't be undone"); n != 1 {
@@ -572,7 +573,7 @@ func TestCannotBeUndone(t *testing.T) {
 			rg.swap(m.cells(t))
 			rg.rest()
 			rg.close()
-			if got := store.keys(engine.TableReversal); got != "b" { // that can still be undone
+			if got := store.keys(reversal.Table); got != "b" { // that can still be undone
 				t.Errorf("%s: kept is something of %q", name, got)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -70,9 +71,9 @@ func (o Undoing) apply(ctx context.Context, g *engine.Graph, n *Notes) (*engine.
 }
 
 // left returns the records of resources that are not in the graph, by id.
-func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string]*engine.Reversal {
-	left := map[string]*engine.Reversal{}
-	for rec, err := range o.Store.Records(ctx, engine.TableReversal) {
+func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string]*reversal.Reversal {
+	left := map[string]*reversal.Reversal{}
+	for rec, err := range o.Store.Records(ctx, reversal.Table) {
 		if err != nil {
 			n.Tell(NotReversed, noRecords+err.Error())
 			return nil
@@ -80,7 +81,7 @@ func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string
 		if _, ok := g.Index(rec.Key); ok {
 			continue
 		}
-		rev, err := engine.DecodeReversal(rec)
+		rev, err := reversal.Decode(rec)
 		if err == nil && rev.Why != "" {
 			err = errors.New(rev.Why)
 		}
@@ -95,14 +96,14 @@ func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string
 
 // add adds the vertices, in the order of their ids, and returns the record of each
 // by its index.
-func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engine.Reversal, n *Notes) map[int]*engine.Reversal {
-	added := map[int]*engine.Reversal{}
+func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*reversal.Reversal, n *Notes) map[int]*reversal.Reversal {
+	added := map[int]*reversal.Reversal{}
 	later, ok := o.later(ctx, left, n)
 	if !ok {
 		return nil
 	}
 	seen := 0
-	for rec, err := range o.Store.Records(ctx, engine.TableImage) {
+	for rec, err := range o.Store.Records(ctx, reversal.TableImage) {
 		if err != nil {
 			n.Tell(NotReversed, noRecords+err.Error())
 			return nil
@@ -130,9 +131,9 @@ func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*engi
 
 // later returns the wishes after the first change of resources that have left.
 // Resources whose wishes can't be read are taken out of left.
-func (o Undoing) later(ctx context.Context, left map[string]*engine.Reversal, n *Notes) (list map[string]*engine.Wanted, ok bool) {
-	list = map[string]*engine.Wanted{}
-	for rec, err := range o.Store.Records(ctx, engine.TableWanted) {
+func (o Undoing) later(ctx context.Context, left map[string]*reversal.Reversal, n *Notes) (list map[string]*reversal.Wanted, ok bool) {
+	list = map[string]*reversal.Wanted{}
+	for rec, err := range o.Store.Records(ctx, reversal.TableWanted) {
 		if err != nil {
 			n.Tell(NotReversed, noRecords+err.Error())
 			return nil, false
@@ -140,7 +141,7 @@ func (o Undoing) later(ctx context.Context, left map[string]*engine.Reversal, n 
 		if left[rec.Key] == nil {
 			continue
 		}
-		w, err := engine.DecodeWanted(rec)
+		w, err := reversal.DecodeWanted(rec)
 		if err != nil {
 			n.Tell(NotReversed, err.Error(), rec.Key)
 			delete(left, rec.Key)
@@ -152,8 +153,8 @@ func (o Undoing) later(ctx context.Context, left map[string]*engine.Reversal, n 
 }
 
 // undo makes the vertex that brings an image back. It runs once (Special.Once), and keeps the marks of secrets that the resource had.
-func (o Undoing) undo(rec records.Record, rev *engine.Reversal, later *engine.Wanted) (*engine.Vertex, error) {
-	img, err := engine.DecodeImage(rec)
+func (o Undoing) undo(rec records.Record, rev *reversal.Reversal, later *reversal.Wanted) (*engine.Vertex, error) {
+	img, err := reversal.DecodeImage(rec)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ const (
 
 // wanted returns the edges, the most wanted first. At least one end of each is an
 // added vertex, so the graph has none of them yet.
-func wanted(c *engine.Graph, added map[int]*engine.Reversal) []order {
+func wanted(c *engine.Graph, added map[int]*reversal.Reversal) []order {
 	var classes [3][]order
 	seen := map[[2]int]bool{}
 	want := func(class, from, to int, reason string) {
@@ -220,7 +221,7 @@ func wanted(c *engine.Graph, added map[int]*engine.Reversal) []order {
 }
 
 // asked returns the edges between what is undone and what was not there with it: known has those of what was.
-func asked(ctx context.Context, c *engine.Graph, added map[int]*engine.Reversal, known []order) []order {
+func asked(ctx context.Context, c *engine.Graph, added map[int]*reversal.Reversal, known []order) []order {
 	a := &edgeQueries{g: c, n: &Notes{}, index: newIndex(c)}
 	edgeable := a.edgeable()
 	for x := range added {

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
@@ -127,15 +128,15 @@ func graphOf(t tb, text string) *engine.Graph {
 // changed.
 func keep(t tb, s records.Store, name, after, before string) {
 	t.Helper()
-	keepImage(t, s, engine.Reversal{Kind: "past", Name: name, After: ids(after), Before: ids(before)}, "was "+name)
+	keepImage(t, s, reversal.Reversal{Kind: "past", Name: name, After: ids(after), Before: ids(before)}, "was "+name)
 }
 
-func keepImage(t tb, s records.Store, rev engine.Reversal, was string) {
+func keepImage(t tb, s records.Store, rev reversal.Reversal, was string) {
 	t.Helper()
-	var img *engine.Image
+	var img *reversal.Image
 	var err error
 	if rev.Why == "" {
-		if img, err = engine.Take(newPast(rev.Name, "then"), newPast(rev.Name, was), []string{"text"}); err != nil {
+		if img, err = reversal.Take(newPast(rev.Name, "then"), newPast(rev.Name, was), []string{"text"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -205,7 +206,7 @@ func TestReverse(t *testing.T) {
 		t.Errorf("nothing has left, and it did %q", notes)
 	}
 	n := 0
-	for range s.Records(t.Context(), engine.TableReversal) {
+	for range s.Records(t.Context(), reversal.Table) {
 		n++
 	}
 	if n != 2 {
@@ -269,14 +270,14 @@ func TestReverseAmongNew(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := journal.NewMemory()
-			rev := engine.Reversal{Kind: "past", Name: "x", After: ids(c.kept)}
+			rev := reversal.Reversal{Kind: "past", Name: "x", After: ids(c.kept)}
 			then := newPast("x", "then")
 			then.At = "/d"
 			var was engine.Res // no typed nil
 			if c.was != nil {
 				was = c.was
 			}
-			img, err := engine.Take(then, was, []string{"text", "at"})
+			img, err := reversal.Take(then, was, []string{"text", "at"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -326,11 +327,11 @@ func TestReverseIFFPanics(t *testing.T) {
 	then.SetName("x")
 	now.SetKind("sour")
 	now.SetName("y")
-	img, err := engine.Take(then, nil, []string{"text"})
+	img, err := reversal.Take(then, nil, []string{"text"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rev := engine.Reversal{Kind: "sour", Name: "x"}
+	rev := reversal.Reversal{Kind: "sour", Name: "x"}
 	writes, err := rev.Writes(img)
 	if err != nil {
 		t.Fatal(err)
@@ -350,15 +351,15 @@ func TestReverseIFFPanics(t *testing.T) {
 func TestReverseRefuses(t *testing.T) {
 	s := journal.NewMemory()
 	keep(t, s, "good", "", "")
-	keepImage(t, s, engine.Reversal{Kind: "past", Name: "why", Why: "it was too large"}, "")
-	keepImage(t, s, engine.Reversal{Kind: "past", Name: "bad"}, "invalid")
-	keepImage(t, s, engine.Reversal{Kind: "strange", Name: "kind"}, "x")
+	keepImage(t, s, reversal.Reversal{Kind: "past", Name: "why", Why: "it was too large"}, "")
+	keepImage(t, s, reversal.Reversal{Kind: "past", Name: "bad"}, "invalid")
+	keepImage(t, s, reversal.Reversal{Kind: "strange", Name: "kind"}, "x")
 	keep(t, s, "lost", "", "")
 	keep(t, s, "edited", "", "")
 	commit(t, s,
-		records.Write{Table: engine.TableWanted, Key: id("edited"), Value: []byte("noise")},
-		records.Write{Table: engine.TableImage, Key: id("lost")},
-		records.Write{Table: engine.TableReversal, Key: id("damaged"), Value: []byte("noise")},
+		records.Write{Table: reversal.TableWanted, Key: id("edited"), Value: []byte("noise")},
+		records.Write{Table: reversal.TableImage, Key: id("lost")},
+		records.Write{Table: reversal.Table, Key: id("damaged"), Value: []byte("noise")},
 	)
 	out, notes := undo(t, s, graphOf(t, "y"))
 	if out.Len() != 2 {
@@ -380,11 +381,11 @@ func TestReverseRefuses(t *testing.T) {
 func TestReverseLater(t *testing.T) {
 	s := journal.NewMemory()
 	keep(t, s, "x", "", "")
-	first, err := engine.WantedOf(newPast("x", "was x"), nil, nil)
+	first, err := reversal.WantedOf(newPast("x", "was x"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := engine.WantedOf(newPast("x", "refuse"), []string{"text"}, first)
+	last, err := reversal.WantedOf(newPast("x", "refuse"), []string{"text"}, first)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -433,7 +434,7 @@ func (f failing) Records(ctx context.Context, table string) iter.Seq2[records.Re
 func TestReverseWithoutStore(t *testing.T) {
 	s := journal.NewMemory()
 	keep(t, s, "x", "", "")
-	for _, table := range []string{engine.TableReversal, engine.TableImage, engine.TableWanted} {
+	for _, table := range []string{reversal.Table, reversal.TableImage, reversal.TableWanted} {
 		out, notes := undo(t, failing{s, table}, graphOf(t, "y"))
 		if out.Len() != 1 || !strings.Contains(notes, "no disk") {
 			t.Errorf("%s: %d vertices, %s", table, out.Len(), notes)
@@ -516,7 +517,7 @@ func TestLargestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	keepImage(t, j, engine.Reversal{Kind: "past", Name: "x"}, strings.Repeat("x", engine.MaxImage-200))
+	keepImage(t, j, reversal.Reversal{Kind: "past", Name: "x"}, strings.Repeat("x", reversal.MaxImage-200))
 	if out, notes := undo(t, j, graphOf(t, "")); out.Len() != 1 {
 		t.Error(notes)
 	}

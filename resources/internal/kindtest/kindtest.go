@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -153,14 +154,14 @@ func RealHost(tb testing.TB) engine.Host {
 // was is nil where nothing was there.
 func UndoOf(t *testing.T, r engine.Res, was engine.Res) (engine.Res, error) {
 	t.Helper()
-	img, err := engine.Take(r, was, nil)
+	img, err := reversal.Take(r, was, nil)
 	Must(t, err)
-	rev := &engine.Reversal{Kind: r.Kind(), Name: r.Name()}
+	rev := &reversal.Reversal{Kind: r.Kind(), Name: r.Name()}
 	writes, err := rev.Writes(img)
 	Must(t, err)
-	head, err := engine.DecodeReversal(records.Record{Key: writes[0].Key, Value: writes[0].Value})
+	head, err := reversal.Decode(records.Record{Key: writes[0].Key, Value: writes[0].Value})
 	Must(t, err)
-	img, err = engine.DecodeImage(records.Record{Key: writes[1].Key, Value: writes[1].Value})
+	img, err = reversal.DecodeImage(records.Record{Key: writes[1].Key, Value: writes[1].Value})
 	Must(t, err)
 	return lifecycle.Undo(img, head, engine.DefaultRegistry().New, false)
 }

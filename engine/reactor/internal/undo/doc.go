@@ -1,5 +1,5 @@
 // Package undo keeps the reversals of the vertices with the metaparameter reverse: for each id one
-// engine.Reversal and its image. It keeps them from before the first change until the reversal has
+// reversal.Reversal and its image. It keeps them from before the first change until the reversal has
 // succeeded, over swaps and restarts. It returns the records to write before a vertex is altered.
 // The reactor writes these, logs, and tells when they are durable.
 //

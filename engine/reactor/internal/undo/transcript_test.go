@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -163,7 +164,7 @@ func (s *script) one(out *strings.Builder, word string, args []string) {
 		s.notes[args[0]].Text = args[1]
 		s.with = new(map[string]*engine.Send)
 	case "spoil":
-		s.store[engine.TableReversal]["note["+args[0]+"]"] = []byte("no record")
+		s.store[reversal.Table]["note["+args[0]+"]"] = []byte("no record")
 	case "full":
 		s.full = true
 	case "apply":
@@ -230,7 +231,7 @@ func (s *script) write(out *strings.Builder, ws []records.Write) {
 	for _, w := range ws {
 		if w.Value == nil {
 			fmt.Fprintln(out, "delete", w.Table, w.Key)
-		} else if rev, err := engine.DecodeReversal(records.Record{Key: w.Key, Value: w.Value}); w.Table == engine.TableReversal && err == nil {
+		} else if rev, err := reversal.Decode(records.Record{Key: w.Key, Value: w.Value}); w.Table == reversal.Table && err == nil {
 			fmt.Fprintf(out, "put %s %s after %v before %v\n", w.Table, w.Key, rev.After, rev.Before)
 		} else {
 			fmt.Fprintln(out, "put", w.Table, w.Key)

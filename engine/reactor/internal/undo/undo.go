@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 )
 
 // Store is what a reactor has kept. It is safe for concurrent use. The zero Store is empty.
@@ -21,8 +22,8 @@ type Store struct {
 
 // kept is the knowledge of one kept reversal.
 type kept struct {
-	can    bool           // it can be undone
-	wanted *engine.Wanted // without what was declared; nil where later edits are not followed
+	can    bool             // it can be undone
+	wanted *reversal.Wanted // without what was declared; nil where later edits are not followed
 
 	// The vertex that was seen last to want just that, and the values that it had received.
 	by   engine.Res
@@ -35,18 +36,18 @@ func (u *Store) Recall(ctx context.Context, from records.Store) error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.kept = map[string]kept{}
-	for rec, err := range from.Records(ctx, engine.TableReversal) {
+	for rec, err := range from.Records(ctx, reversal.Table) {
 		if err != nil {
 			return fmt.Errorf("what was kept for reverse: %w", err)
 		}
-		rev, err := engine.DecodeReversal(rec)
+		rev, err := reversal.Decode(rec)
 		u.kept[rec.Key] = kept{can: err != nil || rev.Why == ""}
 	}
-	for rec, err := range from.Records(ctx, engine.TableWanted) {
+	for rec, err := range from.Records(ctx, reversal.TableWanted) {
 		if err != nil {
 			return fmt.Errorf("what was kept for reverse: %w", err)
 		}
-		if w, err := engine.DecodeWanted(rec); err == nil && u.kept[rec.Key].can {
+		if w, err := reversal.DecodeWanted(rec); err == nil && u.kept[rec.Key].can {
 			w.Declared = nil
 			u.kept[rec.Key] = kept{can: true, wanted: w}
 		}
@@ -75,7 +76,7 @@ func (u *Store) Wants(id string, res engine.Res, received *map[string]*engine.Se
 	case k.wanted == nil || k.by == res && k.with == received:
 		return false
 	}
-	if w, err := engine.WantedOf(res, nil, nil); err == nil && w.Print != k.wanted.Print {
+	if w, err := reversal.WantedOf(res, nil, nil); err == nil && w.Print != k.wanted.Print {
 		return true
 	}
 	k.by, k.with = res, received
@@ -135,7 +136,7 @@ func (u *Store) Kept(s *Step) { u.put(s.id, s.kept) }
 
 // later keeps the new parameters of the vertex together with the old ones. Where these can't be
 // kept, only the old ones are undone.
-func (s *Subject) later(before *engine.Wanted) *Step {
+func (s *Subject) later(before *reversal.Wanted) *Step {
 	step := &Step{id: s.ID, later: true, kept: kept{can: true}}
 	w, write, err := s.wanted(before)
 	if err != nil {
@@ -148,8 +149,8 @@ func (s *Subject) later(before *engine.Wanted) *Step {
 }
 
 // wanted returns what the vertex wants now, and what keeps it.
-func (s *Subject) wanted(before *engine.Wanted) (*engine.Wanted, records.Write, error) {
-	w, err := engine.WantedOf(s.Res, s.Secret, before)
+func (s *Subject) wanted(before *reversal.Wanted) (*reversal.Wanted, records.Write, error) {
+	w, err := reversal.WantedOf(s.Res, s.Secret, before)
 	if err != nil {
 		return nil, records.Write{}, err
 	}
@@ -169,7 +170,7 @@ func (u *Store) put(id string, k kept) {
 // first keeps the state of the machine, the parameters of the vertex, and its place in the
 // graph.
 func (s *Subject) first(ctx context.Context, u *Store) (*Step, error) {
-	rev := &engine.Reversal{Kind: s.Res.Kind(), Name: s.Res.Name()}
+	rev := &reversal.Reversal{Kind: s.Res.Kind(), Name: s.Res.Name()}
 	rev.After, rev.Before = s.At.After, s.At.Before
 	was, err := lifecycle.Read(ctx, s.Res)
 	if err != nil {
@@ -186,12 +187,12 @@ func (s *Subject) first(ctx context.Context, u *Store) (*Step, error) {
 }
 
 // image returns the state to write, after a trial of undoing it.
-func (s *Subject) image(rev *engine.Reversal, was engine.Res) ([]records.Write, *engine.Wanted, error) {
-	img, err := engine.Take(s.Res, was, s.Secret)
+func (s *Subject) image(rev *reversal.Reversal, was engine.Res) ([]records.Write, *reversal.Wanted, error) {
+	img, err := reversal.Take(s.Res, was, s.Secret)
 	if err != nil {
 		return nil, nil, err
 	}
-	w, err := engine.WantedOf(s.Res, s.Secret, nil)
+	w, err := reversal.WantedOf(s.Res, s.Secret, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -222,7 +223,7 @@ func (u *Store) Over(id string) []records.Write {
 	if !u.Has(id) {
 		return nil
 	}
-	return engine.ForgetReversal(id)
+	return reversal.Forget(id)
 }
 
 // Forget says that nothing is kept for an id any more.
@@ -239,7 +240,7 @@ func (u *Store) Prune(there func(id string) bool) (writes []records.Write) {
 	defer u.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(u.kept)) {
 		if !u.kept[id].can && !there(id) {
-			writes = append(writes, engine.ForgetReversal(id)...)
+			writes = append(writes, reversal.Forget(id)...)
 		}
 	}
 	return writes

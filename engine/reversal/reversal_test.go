@@ -1,4 +1,4 @@
-package engine_test
+package reversal_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/plain"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -41,7 +42,7 @@ func newNote(text string) *note {
 	return n
 }
 
-var noteReversal = engine.Reversal{Kind: "note", Name: "n[1]", After: []string{"a[1]", "a[2]"}, Before: []string{"b[1]"}}
+var noteReversal = reversal.Reversal{Kind: "note", Name: "n[1]", After: []string{"a[1]", "a[2]"}, Before: []string{"b[1]"}}
 
 // TestLater: what was wanted later, at last or in between, is undone as what was wanted
 // at first is.
@@ -51,22 +52,22 @@ func TestLater(t *testing.T) {
 	first, between, last := newNote("first"), newNote("between"), newNote("last")
 	between.Count = new(5)
 	last.Key = schema.NewSecret("canary")
-	img, err := engine.Take(first, was, nil)
+	img, err := reversal.Take(first, was, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var w *engine.Wanted
+	var w *reversal.Wanted
 	for i, r := range []*note{first, between, last} {
 		secret := [][]string{nil, {"count"}, {"text"}}[i]
 		before := w
-		if w, err = engine.WantedOf(r, secret, before); err != nil {
+		if w, err = reversal.WantedOf(r, secret, before); err != nil {
 			t.Fatal(err)
 		}
 		rec, err := w.Write("note[n[1]]")
 		if err != nil {
 			t.Fatal(err)
 		}
-		read, err := engine.DecodeWanted(records.Record{Key: rec.Key, Value: rec.Value})
+		read, err := reversal.DecodeWanted(records.Record{Key: rec.Key, Value: rec.Value})
 		if err != nil || !reflect.DeepEqual(read, w) {
 			t.Errorf("%+v becomes %+v, %v", w, read, err)
 		}
@@ -87,24 +88,24 @@ func TestLater(t *testing.T) {
 // TestReversalWrites: both records are written and forgotten together; what can't
 // be undone has no image; what is too large is refused.
 func TestReversalWrites(t *testing.T) {
-	why := engine.Reversal{Kind: "note", Name: "x", Why: "it is a pity"}
+	why := reversal.Reversal{Kind: "note", Name: "x", Why: "it is a pity"}
 	writes, err := why.Writes(nil)
 	if err != nil || len(writes) != 1 {
 		t.Fatalf("%v, %v", writes, err)
 	}
-	rev, err := engine.DecodeReversal(records.Record{Key: writes[0].Key, Value: writes[0].Value})
+	rev, err := reversal.Decode(records.Record{Key: writes[0].Key, Value: writes[0].Value})
 	if err != nil || rev.Why != why.Why || rev.ID() != "note[x]" {
 		t.Errorf("%+v, %v", rev, err)
 	}
-	img, err := engine.Take(newNote(strings.Repeat("x", engine.MaxImage)), nil, nil)
+	img, err := reversal.Take(newNote(strings.Repeat("x", reversal.MaxImage)), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = noteReversal.Writes(img)
-	if large, ok := errors.AsType[*engine.ImageSizeError](err); !ok || large.Size <= engine.MaxImage {
+	if large, ok := errors.AsType[*reversal.SizeError](err); !ok || large.Size <= reversal.MaxImage {
 		t.Errorf("a large image: %v", err)
 	}
-	for _, w := range engine.ForgetReversal("note[x]") {
+	for _, w := range reversal.Forget("note[x]") {
 		if w.Key != "note[x]" || w.Value != nil {
 			t.Errorf("%+v does not delete", w)
 		}
@@ -123,13 +124,13 @@ func TestReversalDamaged(t *testing.T) {
 	for name, data := range map[string][]byte{
 		"empty": {}, "no map": marshal("x"), "noise": []byte("noise"), "another id": marshal(map[string]any{"kind": "a", "name": "b"}),
 	} {
-		if rev, err := engine.DecodeReversal(records.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
+		if rev, err := reversal.Decode(records.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
 			t.Errorf("%s: %v, %v", name, rev, err)
 		}
-		if w, err := engine.DecodeWanted(records.Record{Key: "note[x]", Value: data}); name != "another id" && (err == nil || !strings.Contains(err.Error(), "note[x]")) {
+		if w, err := reversal.DecodeWanted(records.Record{Key: "note[x]", Value: data}); name != "another id" && (err == nil || !strings.Contains(err.Error(), "note[x]")) {
 			t.Errorf("%s: %v, %v", name, w, err)
 		}
-		if img, err := engine.DecodeImage(records.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
+		if img, err := reversal.DecodeImage(records.Record{Key: "note[x]", Value: data}); err == nil || !strings.Contains(err.Error(), "note[x]") {
 			t.Errorf("%s: %v, %v", name, img, err)
 		}
 	}

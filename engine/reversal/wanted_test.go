@@ -1,4 +1,4 @@
-package engine_test
+package reversal_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/reversal"
 )
 
 // TestWantedRoundTrip: what a resource has wanted is read from its record as it was written, whatever it had managed before.
@@ -17,7 +18,7 @@ import (
 func TestWantedRoundTrip(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
-		var last *engine.Wanted
+		var last *reversal.Wanted
 		fields, secret := map[string]bool{}, map[string]bool{}
 		for edit := range 1 + rng.IntN(5) {
 			n := newNote(string(rune('a' + edit)))
@@ -35,7 +36,7 @@ func TestWantedRoundTrip(t *testing.T) {
 				part := []string{"text", "count"}[rng.IntN(2)]
 				parts, secret[part] = []string{part}, true
 			}
-			now, err := engine.WantedOf(n, parts, last)
+			now, err := reversal.WantedOf(n, parts, last)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,10 +44,10 @@ func TestWantedRoundTrip(t *testing.T) {
 				t.Fatalf("edit %d has the parameters %v", edit, now.Declared)
 			}
 			write, err := now.Write(n.String())
-			if err != nil || write.Table != engine.TableWanted || write.Key != n.String() {
+			if err != nil || write.Table != reversal.TableWanted || write.Key != n.String() {
 				t.Fatalf("%+v, %v", write, err)
 			}
-			if last, err = engine.DecodeWanted(records.Record{Key: write.Key, Value: write.Value}); err != nil || !reflect.DeepEqual(last, now) {
+			if last, err = reversal.DecodeWanted(records.Record{Key: write.Key, Value: write.Value}); err != nil || !reflect.DeepEqual(last, now) {
 				t.Fatalf("read %+v, %v; written %+v", last, err, now)
 			}
 		}
@@ -64,8 +65,8 @@ func TestWantedRoundTrip(t *testing.T) {
 // TestWantedPrints: the print tells what was wanted apart, and the thing what it is. Another value of a parameter that does not
 // identify the thing leaves it the same one.
 func TestWantedPrints(t *testing.T) {
-	of := func(n *note) *engine.Wanted {
-		w, err := engine.WantedOf(n, nil, nil)
+	of := func(n *note) *reversal.Wanted {
+		w, err := reversal.WantedOf(n, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,23 +83,23 @@ func TestWantedPrints(t *testing.T) {
 
 // TestWantedTooLarge: a record that no Store takes is an error which says so, and has the size.
 func TestWantedTooLarge(t *testing.T) {
-	first, err := engine.WantedOf(newNote("small"), nil, nil)
+	first, err := reversal.WantedOf(newNote("small"), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := engine.WantedOf(newNote(strings.Repeat("x", engine.MaxImage)), nil, first)
+	w, err := reversal.WantedOf(newNote(strings.Repeat("x", reversal.MaxImage)), nil, first)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.Write("n")
-	if large, ok := errors.AsType[*engine.ImageSizeError](err); !ok || large.Size <= engine.MaxImage {
+	if large, ok := errors.AsType[*reversal.SizeError](err); !ok || large.Size <= reversal.MaxImage {
 		t.Errorf("%v", err)
 	}
 }
 
 // TestWantedRefuses: a resource that is no pointer has no parameters to keep, and the error names it.
 func TestWantedRefuses(t *testing.T) {
-	if w, err := engine.WantedOf(plainNote{newNote("a")}, nil, nil); err == nil || !strings.Contains(err.Error(), "note[n[1]]") {
+	if w, err := reversal.WantedOf(plainNote{newNote("a")}, nil, nil); err == nil || !strings.Contains(err.Error(), "note[n[1]]") {
 		t.Errorf("%+v, %v", w, err)
 	}
 }
