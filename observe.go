@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/stream"
 )
@@ -19,17 +19,17 @@ import (
 type Event struct {
 	Kind EventKind
 
-	Swap      reactor.Swap         // EventSwapped
-	Run       reactor.Run          // EventRan
-	Counts    reactor.Counts       // EventConverged, EventStirred: vertices by state
-	Pause     reactor.Pause        // EventPaused, EventResumed
-	Resource  string               // EventHeld, EventReleased: kind[name]
-	Held      *reactor.Held        // EventHeld: by which safety limit, and why
-	Resources []string             // EventStopping: kind[name] of each, sorted
-	Graph     func() *engine.Graph // EventLoaded: see Observer.Loaded
-	Err       error                // EventRefused: schema.Diagnostics where the graph is wrong, *reactor.RemovalsError where it is held
-	Warnings  schema.Diagnostics   // EventWarned
-	Missed    int                  // EventMissed: how many events were left out
+	Swap      reactor.Swap           // EventSwapped
+	Run       reactor.Run            // EventRan
+	Counts    reactor.Counts         // EventConverged, EventStirred: vertices by state
+	Pause     reactor.Pause          // EventPaused, EventResumed
+	Resource  string                 // EventHeld, EventReleased: kind[name]
+	Held      *reactor.Held          // EventHeld: by which safety limit, and why
+	Resources []string               // EventStopping: kind[name] of each, sorted
+	Graph     func() *resgraph.Graph // EventLoaded: see Observer.Loaded
+	Err       error                  // EventRefused: schema.Diagnostics where the graph is wrong, *reactor.RemovalsError where it is held
+	Warnings  schema.Diagnostics     // EventWarned
+	Missed    int                    // EventMissed: how many events were left out
 
 	line func() // eventLine: writes it
 }
@@ -148,7 +148,7 @@ type Observer struct {
 	// the running ones. For kept vertices (Swap.Kept counts them) they may be equal
 	// ones that were never initialised. So only what never changes may be asked of
 	// them: kind, name, metaparameters. How things stand is in Engine.Snapshot.
-	Loaded func(graph func() *engine.Graph)
+	Loaded func(graph func() *resgraph.Graph)
 	// Refused: a graph could not be used, and the last good one stays in effect.
 	// schema.Diagnostics where the input is bad.
 	Refused func(error)

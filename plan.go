@@ -7,8 +7,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/selection"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -26,7 +26,7 @@ type Preview struct {
 	// Asking are those of Leaving for which a Run that does not end by itself holds the graph until somebody agrees (leaving: ask).
 	Asking []string
 
-	graph *engine.Graph // with groups
+	graph *resgraph.Graph // with groups
 }
 
 // ExitCode is that of Report, and 2 for a pending change where a resource leaves.
@@ -92,7 +92,7 @@ func Plan(ctx context.Context, o Options, f gapi.Frontend) (*Preview, error) {
 // the name alone are known. The error is a *selection.Error for a text that can't be read, or a *selection.NoneError.
 func (p *Preview) Select(text string) (selected, others *Preview, err error) {
 	sel, err := selection.Of(text, func(id string) bool {
-		_, ok := engine.FindVertex(p.graph, id)
+		_, ok := resgraph.Find(p.graph, id)
 		return ok || slices.Contains(p.Leaving, id)
 	})
 	if err != nil {
@@ -154,7 +154,7 @@ func (c *collector) ran(r reactor.Run) {
 }
 
 // steps joins the last runs with how the graph stood at the end.
-func (c *collector) steps(g *engine.Graph, statuses []reactor.Status) []Step {
+func (c *collector) steps(g *resgraph.Graph, statuses []reactor.Status) []Step {
 	order, err := g.Sort()
 	if err != nil || len(statuses) != g.Len() {
 		return nil // Run has refused it
@@ -167,7 +167,7 @@ func (c *collector) steps(g *engine.Graph, statuses []reactor.Status) []Step {
 			run = reactor.Run{Resource: st.Resource, State: st.State, Err: st.Err, Until: st.Until, Noop: true}
 		}
 		s := Step{Run: run, Because: c.causes(g, i, run), Left: g.Value(i).Special().Once}
-		if s.State == engine.StateBlocked {
+		if s.State == resgraph.StateBlocked {
 			s.BlockedBy = st.BlockedBy
 		}
 		steps = append(steps, s)
@@ -176,13 +176,13 @@ func (c *collector) steps(g *engine.Graph, statuses []reactor.Status) []Step {
 }
 
 // causes names the vertices that would refresh vertex i.
-func (c *collector) causes(g *engine.Graph, i int, run reactor.Run) []string {
+func (c *collector) causes(g *resgraph.Graph, i int, run reactor.Run) []string {
 	if !run.Refreshed {
 		return nil
 	}
 	var because []string
 	for e := range g.InEdges(i) {
-		if from := g.ID(e.From); e.Notify && c.last[from].State == engine.StateWouldChange {
+		if from := g.ID(e.From); e.Notify && c.last[from].State == resgraph.StateWouldChange {
 			because = append(because, from)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/simulate"
@@ -122,7 +123,7 @@ func (s *session) inEffect() (was ineffect.Names) {
 }
 
 // leaving returns the resources in effect that a graph does not have.
-func (s *session) leaving(g *engine.Graph) (left ineffect.Names) {
+func (s *session) leaving(g *resgraph.Graph) (left ineffect.Names) {
 	if s.opt.Input == "" {
 		return left
 	}
@@ -199,7 +200,7 @@ func (s *session) installing() install.Options {
 		Input: o.Input, Registry: to.registry, Log: o.Logger,
 		ReadOnly: o.readOnly, NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup, Sema: o.Sema, Leaving: o.Leaving, Life: s.life,
 		Warned:  func(list schema.Diagnostics) { to.tell(Event{Kind: EventWarned, Warnings: list}) },
-		Loaded:  func(whole func() *engine.Graph) { to.tell(Event{Kind: EventLoaded, Graph: whole}) },
+		Loaded:  func(whole func() *resgraph.Graph) { to.tell(Event{Kind: EventLoaded, Graph: whole}) },
 		Refused: func(why error) { to.tell(Event{Kind: EventRefused, Err: why}) },
 	}
 }
@@ -393,7 +394,7 @@ func restless(list []reactor.Status) []string {
 		switch {
 		case st.Changed > 1: // whatever it does at this moment
 			out = append(out, fmt.Sprintf("%s has changed %d times", st.Resource, st.Changed))
-		case st.State == engine.StateStarting, st.State == engine.StateWaiting, st.State == engine.StateRunning:
+		case st.State == resgraph.StateStarting, st.State == resgraph.StateWaiting, st.State == resgraph.StateRunning:
 			out = append(out, fmt.Sprintf("%s is %s", st.Resource, st.State))
 		}
 	}

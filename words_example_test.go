@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
@@ -37,7 +38,7 @@ func example(t *testing.T, name string) string {
 
 // said is what a graph asks for: its resources with what they do not have by default, and
 // its edges, those that notify last.
-func said(t *testing.T, g *engine.Graph) (resources, edges, notify []string) {
+func said(t *testing.T, g *resgraph.Graph) (resources, edges, notify []string) {
 	t.Helper()
 	for i := range g.Len() {
 		res := g.Value(i).Res
@@ -68,7 +69,7 @@ func said(t *testing.T, g *engine.Graph) (resources, edges, notify []string) {
 	return resources, slices.Compact(edges), notify
 }
 
-func built(t *testing.T, d *gapi.Declared) *engine.Graph {
+func built(t *testing.T, d *gapi.Declared) *resgraph.Graph {
 	t.Helper()
 	g, ds := gapi.Build(engine.DefaultRegistry(), d)
 	if g == nil {

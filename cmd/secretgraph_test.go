@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/seal"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -16,7 +17,7 @@ import (
 )
 
 // withSecrets builds a graph whose file of secrets has db/password, encrypted, and plain, which is not.
-func withSecrets(t *testing.T, resources string) (*engine.Graph, schema.Diagnostics) {
+func withSecrets(t *testing.T, resources string) (*resgraph.Graph, schema.Diagnostics) {
 	t.Helper()
 	dir := t.TempDir()
 	id, err := seal.New()

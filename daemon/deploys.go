@@ -9,10 +9,10 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/trust"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/deployed"
@@ -160,11 +160,11 @@ func standOf(ctx context.Context, e *mgmt.Engine) (deployed.Stand, error) {
 	for _, st := range now.Statuses {
 		why := ""
 		switch {
-		case st.State == engine.StateFailed && st.Err != nil:
+		case st.State == resgraph.StateFailed && st.Err != nil:
 			why = st.Err.Error()
-		case st.State == engine.StateFailed:
+		case st.State == resgraph.StateFailed:
 			why = "it has failed"
-		case st.State == engine.StateBlocked:
+		case st.State == resgraph.StateBlocked:
 			why = "it waits for " + st.BlockedBy
 		default:
 			continue

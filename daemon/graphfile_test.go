@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/traits"
@@ -52,7 +53,7 @@ func applying(t *testing.T, path string) *graphInput {
 	loaded := make(chan struct{}, 16)
 	ctx, end := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	e, err := mgmt.Open(ctx, mgmt.Options{Registry: kinds, Reload: make(chan struct{}), Observer: mgmt.Observer{Loaded: func(func() *engine.Graph) { loaded <- struct{}{} }}}, yaml.New(path, yaml.Options{Source: gapi.Source{}}))
+	e, err := mgmt.Open(ctx, mgmt.Options{Registry: kinds, Reload: make(chan struct{}), Observer: mgmt.Observer{Loaded: func(func() *resgraph.Graph) { loaded <- struct{}{} }}}, yaml.New(path, yaml.Options{Source: gapi.Source{}}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	_ "github.com/reactivegraph/mgmt/resources/all"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 var update = flag.Bool("update", false, "write the reference anew")
@@ -63,7 +64,7 @@ func TestGraphsOfThePage(t *testing.T) {
 	}
 }
 
-func graphIn(t *testing.T, text string) *engine.Graph {
+func graphIn(t *testing.T, text string) *resgraph.Graph {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "graph.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -107,7 +108,7 @@ func TestDependsOnTheContractOnly(t *testing.T) {
 }
 
 // inOrder checks what the page says of the edges that nobody has to write.
-func inOrder(t *testing.T, g *engine.Graph) {
+func inOrder(t *testing.T, g *resgraph.Graph) {
 	t.Helper()
 	g, err := transform.AutoEdge(nil).Apply(t.Context(), g, &transform.Notes{})
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	_ "github.com/reactivegraph/mgmt/docker"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -252,7 +252,7 @@ func realNoop(d *realDaemon, _ string) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return slices.ContainsFunc(r.ran, func(run reactor.Run) bool {
-			return run.State == engine.StateWouldChange && len(run.Changes) > 0 && run.Changes[0].Field == "state"
+			return run.State == resgraph.StateWouldChange && len(run.Changes) > 0 && run.Changes[0].Field == "state"
 		})
 	})
 	r.end()

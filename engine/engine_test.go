@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 	"go.uber.org/goleak"
@@ -325,19 +326,19 @@ func TestParseSema(t *testing.T) {
 
 func TestStates(t *testing.T) {
 	seen := map[string]bool{}
-	for s := range engine.State(engine.NumStates) {
+	for s := range resgraph.State(resgraph.NumStates) {
 		seen[s.String()] = true
-		if settled := s == engine.StateOK || s == engine.StateWouldChange || s == engine.StateUnknown; s.Settled() != settled {
+		if settled := s == resgraph.StateOK || s == resgraph.StateWouldChange || s == resgraph.StateUnknown; s.Settled() != settled {
 			t.Errorf("%s: settled %t", s, s.Settled())
 		}
 	}
-	if len(seen) != engine.NumStates || seen[""] {
+	if len(seen) != resgraph.NumStates || seen[""] {
 		t.Errorf("words %v", seen)
 	}
-	if s := engine.State(99).String(); s != "State(99)" {
+	if s := resgraph.State(99).String(); s != "State(99)" {
 		t.Error(s)
 	}
-	if b, err := json.Marshal(map[string]engine.State{"s": engine.StateWouldChange}); err != nil || string(b) != `{"s":"would-change"}` {
+	if b, err := json.Marshal(map[string]resgraph.State{"s": resgraph.StateWouldChange}); err != nil || string(b) != `{"s":"would-change"}` {
 		t.Errorf("%s %v", b, err)
 	}
 }

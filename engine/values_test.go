@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/graph"
 	"pgregory.net/rapid"
@@ -107,22 +108,22 @@ func TestFactsMap(t *testing.T) {
 
 // TestFindVertex: a vertex is found by its id, and the owner of a group by the id of a member.
 func TestFindVertex(t *testing.T) {
-	named := func(name string) *engine.Vertex {
+	named := func(name string) *resgraph.Vertex {
 		r := newThing()
 		r.SetKind("thing")
 		r.SetName(name)
-		return &engine.Vertex{Res: r}
+		return &resgraph.Vertex{Res: r}
 	}
-	g := graph.New[*engine.Vertex]("g")
+	g := graph.New[*resgraph.Vertex]("g")
 	owner := named("a")
-	owner.Alter(func(s *engine.Special) { s.Group = []*engine.Vertex{named("b"), named("c")} })
-	for _, v := range []*engine.Vertex{named("first"), owner} {
+	owner.Alter(func(s *resgraph.Special) { s.Group = []*resgraph.Vertex{named("b"), named("c")} })
+	for _, v := range []*resgraph.Vertex{named("first"), owner} {
 		if _, err := g.Add(v.Res.String(), v); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for id, want := range map[string]int{"thing[first]": 0, "thing[a]": 1, "thing[b]": 1, "thing[c]": 1, "thing[d]": -1, "b": -1, "": -1} {
-		if i, ok := engine.FindVertex(g, id); i != want || ok != (want >= 0) {
+		if i, ok := resgraph.Find(g, id); i != want || ok != (want >= 0) {
 			t.Errorf("%q is %d, %t; want %d", id, i, ok, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/internal/apart"
@@ -20,7 +21,7 @@ import (
 // made are the caller's; none of them has been initialised. Of a large graph, many
 // resources are decoded and validated at once, on goroutines that end before Build
 // does.
-func Build(reg *engine.Registry, d *Declared) (*engine.Graph, schema.Diagnostics) {
+func Build(reg *engine.Registry, d *Declared) (*resgraph.Graph, schema.Diagnostics) {
 	return NewDraft(reg, d).Check(func(int) bool { return false })
 }
 
@@ -100,7 +101,7 @@ func (b *builder) referring() int {
 
 // Graph returns the graph as it is by now, without edges; nil if something is wrong with it. The caller may alter
 // metaparameters in it before Check.
-func (x *Draft) Graph() *engine.Graph {
+func (x *Draft) Graph() *resgraph.Graph {
 	if x.b == nil || x.b.errors > 0 {
 		return nil
 	}
@@ -109,7 +110,7 @@ func (x *Draft) Graph() *engine.Graph {
 
 // Check is the second half of Build, and called once. same says of a vertex of Graph, by its index, whether an equal
 // one runs. It is called on many goroutines at once, and not at all where Graph returns nil.
-func (x *Draft) Check(same func(i int) bool) (*engine.Graph, schema.Diagnostics) {
+func (x *Draft) Check(same func(i int) bool) (*resgraph.Graph, schema.Diagnostics) {
 	b := x.b
 	if b == nil {
 		return nil, schema.Diagnostics{{Severity: schema.Error, Message: "there is no graph: the frontend has given neither one nor an error"}}
@@ -165,12 +166,12 @@ type builder struct {
 	lastInfo *kindInfo
 	reported map[kindAt]bool // kinds that can't be used and were reported
 
-	room     []item                       // for all of them, in one piece
-	items    []*item                      // as declared
-	g        *graph.Graph[*engine.Vertex] // their ids; vertices fills it, and join
-	first    []*item                      // by vertex of g
-	vertices []engine.Vertex              // of g, in one piece
-	claims   []claim                      // in the order of items, until clashes has compared them
+	room     []item                         // for all of them, in one piece
+	items    []*item                        // as declared
+	g        *graph.Graph[*resgraph.Vertex] // their ids; vertices fills it, and join
+	first    []*item                        // by vertex of g
+	vertices []resgraph.Vertex              // of g, in one piece
+	claims   []claim                        // in the order of items, until clashes has compared them
 	links    []link
 	ahead    []int32 // see lookAhead
 	hows     []how
@@ -204,7 +205,7 @@ type item struct {
 	id     string
 	info   *kindInfo // nil when the kind is unknown or broken
 	res    engine.Res
-	wires  []engine.Wire
+	wires  []resgraph.Wire
 	vertex int32 // in the graph; of a duplicate: that of the first
 	at     int32 // in the list of declarations
 	bad    bool  // the value could not be read: its consequences are not looked at
@@ -226,7 +227,7 @@ func newBuilder(reg *engine.Registry, d *Declared) *builder {
 		reported: map[kindAt]bool{},
 		room:     make([]item, 0, n),
 		items:    make([]*item, 0, n),
-		g:        graph.New[*engine.Vertex](d.Name),
+		g:        graph.New[*resgraph.Vertex](d.Name),
 		first:    make([]*item, 0, n),
 	}
 	refused := d.Problems.Err() != nil
@@ -375,7 +376,7 @@ func (it *item) namePos() schema.Pos { return orPos(it.NamePos, it.Pos) }
 
 // fillGraph gives the graph its vertices. It is of no use when there are errors.
 func (b *builder) fillGraph() {
-	b.vertices = make([]engine.Vertex, len(b.first))
+	b.vertices = make([]resgraph.Vertex, len(b.first))
 	b.each((*builder).vertexOf)
 }
 
@@ -386,16 +387,16 @@ func (b *builder) vertexOf(it *item) {
 	v := &b.vertices[it.vertex]
 	v.Res, v.Recv, v.Pos = it.res, it.wires, it.Pos
 	if it.marks {
-		v.Alter(func(s *engine.Special) { s.Secret, s.Hidden = engine.MetaOf(it.res).Secret, it.Hidden })
+		v.Alter(func(s *resgraph.Special) { s.Secret, s.Hidden = engine.MetaOf(it.res).Secret, it.Hidden })
 	}
 	if it.Collected {
-		v.Alter(func(s *engine.Special) { s.Collected = true })
+		v.Alter(func(s *resgraph.Special) { s.Collected = true })
 	}
 	b.g.SetValue(int(it.vertex), v)
 }
 
 // declared returns the vertex of an item, nil if another one has it.
-func (b *builder) declared(it *item) *engine.Vertex {
+func (b *builder) declared(it *item) *resgraph.Vertex {
 	if b.first[it.vertex] != it {
 		return nil
 	}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
 // build builds a graph in which nothing is wrong.
-func build(t *testing.T, reg *engine.Registry, d *gapi.Declared) *engine.Graph {
+func build(t *testing.T, reg *engine.Registry, d *gapi.Declared) *resgraph.Graph {
 	t.Helper()
 	g, ds := gapi.Build(reg, d)
 	if len(ds) > 0 || g == nil {
@@ -65,7 +66,7 @@ func TestBuildFromGo(t *testing.T) {
 	if b.Text != "b" || b.Kind() != "thing" || b.Name() != "two" {
 		t.Errorf("%+v", b)
 	}
-	want := []engine.Wire{{Field: "parts.x", From: schema.Ref{Kind: "strange", Name: "one", Key: "text"}}}
+	want := []resgraph.Wire{{Field: "parts.x", From: schema.Ref{Kind: "strange", Name: "one", Key: "text"}}}
 	if diff := cmp.Diff(want, g.Value(1).Recv); diff != "" {
 		t.Error(diff)
 	}

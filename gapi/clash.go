@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -64,7 +65,7 @@ func (it *item) alters() bool {
 
 // moves reports whether the item receives a value that may say what it is.
 func (it *item) moves() bool {
-	return slices.ContainsFunc(it.wires, func(w engine.Wire) bool {
+	return slices.ContainsFunc(it.wires, func(w resgraph.Wire) bool {
 		f := it.info.Type.Field(topKey(w.Field))
 		return f == nil || f.Role != schema.RoleState
 	})

@@ -1,6 +1,6 @@
 // Package gapi is the contract of the frontends: whatever reads a graph from
 // somewhere (a YAML file, a catalog, Go code) declares it as plain data, and one
-// builder, Build, turns the declaration into a checked engine.Graph.
+// builder, Build, turns the declaration into a checked resgraph.Graph.
 //
 // # Laws
 //

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"unicode"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -99,7 +99,7 @@ func (b *builder) lookAhead() {
 }
 
 // namedBy returns the vertices that the references of items name, or -1.
-func namedBy(g *engine.Graph, items []*item) (found []int32) {
+func namedBy(g *resgraph.Graph, items []*item) (found []int32) {
 	n := 0
 	for _, it := range items {
 		n += len(it.Before) + len(it.Depend) + len(it.Notify) + len(it.Listen)
@@ -221,7 +221,7 @@ func posOf(n *schema.Node, other schema.Pos) schema.Pos {
 }
 
 // join adds the links to the graph. An implied one is left out where the resource to which it belongs has declared the edge too.
-func (b *builder) join(g *engine.Graph) {
+func (b *builder) join(g *resgraph.Graph) {
 	if b.like != nil {
 		for _, l := range b.links {
 			b.unheard(l)
@@ -255,7 +255,7 @@ type owned struct {
 	by   graph.Owner
 }
 
-func (b *builder) joinOne(g *engine.Graph, l link) {
+func (b *builder) joinOne(g *resgraph.Graph, l link) {
 	h := b.howOf(l)
 	if l.from == l.to {
 		it := b.first[l.from]
@@ -286,7 +286,7 @@ const maxCycles = 10
 
 // cycles reports cycles, the shortest first: each one is cut out of a copy of the
 // graph before the next is searched, so they share no edge.
-func (b *builder) cycles(g *engine.Graph) {
+func (b *builder) cycles(g *resgraph.Graph) {
 	cut := map[[2]int]bool{}
 	for range maxCycles {
 		c := g.Cycle()
@@ -302,8 +302,8 @@ func (b *builder) cycles(g *engine.Graph) {
 }
 
 // without returns a copy of the shape of a graph that lacks some edges.
-func without(g *engine.Graph, cut map[[2]int]bool) *engine.Graph {
-	c := graph.New[*engine.Vertex](g.Name)
+func without(g *resgraph.Graph, cut map[[2]int]bool) *resgraph.Graph {
+	c := graph.New[*resgraph.Vertex](g.Name)
 	for _, id := range g.IDs() {
 		_, _ = c.Add(id, nil) // unique, as in g
 	}

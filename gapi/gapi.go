@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
@@ -214,8 +215,8 @@ type RecvDecl struct {
 	From  schema.Ref // the sender, with the key that it sends
 	Pos   schema.Pos
 
-	Formula *engine.Formula // makes the parameter of what it receives, see engine.Wire; nil for none
-	Source  *schema.Node    // of a formula: the parameter with its expressions, for a frontend that writes graphs; nil where it has variables
+	Formula *resgraph.Formula // makes the parameter of what it receives, see resgraph.Wire; nil for none
+	Source  *schema.Node      // of a formula: the parameter with its expressions, for a frontend that writes graphs; nil where it has variables
 }
 
 // RefDecl is a reference to a resource.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -13,7 +14,7 @@ import (
 // all facts of a machine cost more than a small part of a graph. CheckMachine takes what Build has returned, and
 // returns the same with its own findings; with an error among them there is no graph. Hidden resources are not asked,
 // nor those of which same says, by their index, that they run as they are declared. same may be nil.
-func CheckMachine(g *engine.Graph, ds schema.Diagnostics, machine func() engine.Machine, same func(i int) bool) (*engine.Graph, schema.Diagnostics) {
+func CheckMachine(g *resgraph.Graph, ds schema.Diagnostics, machine func() engine.Machine, same func(i int) bool) (*resgraph.Graph, schema.Diagnostics) {
 	if g == nil {
 		return g, ds
 	}
@@ -32,7 +33,7 @@ func CheckMachine(g *engine.Graph, ds schema.Diagnostics, machine func() engine.
 }
 
 // lacksOf asks all resources of a graph.
-func lacksOf(g *engine.Graph, machine func() engine.Machine, same func(i int) bool) (all schema.Diagnostics) {
+func lacksOf(g *resgraph.Graph, machine func() engine.Machine, same func(i int) bool) (all schema.Diagnostics) {
 	for i, v := range g.All() {
 		if v == nil || same != nil && same(i) || engine.MetaOf(v.Res).Hidden { // nil stands for a running one, of a part
 			continue
@@ -48,6 +49,6 @@ func lacksOf(g *engine.Graph, machine func() engine.Machine, same func(i int) bo
 }
 
 // lack is an error of a vertex as a finding at the place of its declaration.
-func lack(v *engine.Vertex, err error) schema.Diagnostic {
+func lack(v *resgraph.Vertex, err error) schema.Diagnostic {
 	return named(schema.Diagnostic{Pos: v.Pos, Resource: v.Res.String(), Message: err.Error()})
 }

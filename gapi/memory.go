@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -92,7 +93,7 @@ func (m *Memory) keepReady(b *builder) {
 
 // drafted is what is kept of a graph.
 type drafted struct {
-	g    *engine.Graph // its ids and edges, without the resources, which may hold secrets
+	g    *resgraph.Graph // its ids and edges, without the resources, which may hold secrets
 	sums []uint64
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/graph"
@@ -18,11 +18,11 @@ import (
 // shape is all that Memory may have a part in.
 type shape struct {
 	IDs, Said []string
-	Recv      [][]engine.Wire
+	Recv      [][]resgraph.Wire
 	Edges     []graph.Edge
 }
 
-func shapeOf(g *engine.Graph, ds schema.Diagnostics) (s shape) {
+func shapeOf(g *resgraph.Graph, ds schema.Diagnostics) (s shape) {
 	for _, d := range ds {
 		s.Said = append(s.Said, d.String())
 	}

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Running is the graph that runs, for a part of it. Its answers must not change before the end of Draft.Check.
 type Running interface {
 	// Find returns the vertex under an id as it was declared, nil for none.
-	Find(id string) *engine.Vertex
+	Find(id string) *resgraph.Vertex
 	// Receivers returns the ids of the vertices that receive values from the one with an id.
 	Receivers(id string) []string
 	// Sharing yields the ids of the vertices that may have a UID with the hash of this one.
@@ -70,7 +71,7 @@ func (b *builder) claimRunning() {
 			}
 			if it := b.running(id); it != nil {
 				for _, r := range it.Recv {
-					it.wires = append(it.wires, engine.Wire{Field: r.Field, From: r.From, Pos: r.Pos, Formula: r.Formula})
+					it.wires = append(it.wires, resgraph.Wire{Field: r.Field, From: r.From, Pos: r.Pos, Formula: r.Formula})
 				}
 				b.claim(it)
 			}

@@ -1,7 +1,7 @@
 package gapi
 
 import (
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -10,7 +10,7 @@ import (
 // other declaration, and adds the edges that wiring implies. The resources are used as they are, so a graph is
 // declared once and must not be altered after that. Groups and marks of an engine's transforms
 // (Vertex.Special) are not taken over: the engine makes its own.
-func Ready(g *engine.Graph) *Declared {
+func Ready(g *resgraph.Graph) *Declared {
 	d := &Declared{Name: g.Name, Resources: make([]Declaration, 0, g.Len())}
 	for _, v := range g.All() {
 		r := Declaration{Pos: v.Pos, Res: v.Res}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -18,7 +19,7 @@ type Referrers struct {
 }
 
 // NewReferrers looks at a whole graph. Each vertex has its resource.
-func NewReferrers(g *engine.Graph) *Referrers {
+func NewReferrers(g *resgraph.Graph) *Referrers {
 	r := &Referrers{may: map[schema.TypeKey]bool{}, to: map[string]map[string]bool{}, of: map[string][]string{}}
 	for i, v := range g.All() {
 		r.Set(g.ID(i), v.Res)

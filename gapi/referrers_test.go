@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/graph"
@@ -37,9 +38,9 @@ func pointing(names ...string) *pointer {
 
 // TestReferrers: the references of the graph that runs are known, and stay so over changes of its parts.
 func TestReferrers(t *testing.T) {
-	g := graph.New[*engine.Vertex]("g")
+	g := graph.New[*resgraph.Vertex]("g")
 	for name, res := range map[string]*pointer{"a": pointing("b", "c"), "b": pointing(), "c": pointing("c")} {
-		if _, err := g.Add("p["+name+"]", &engine.Vertex{Res: res}); err != nil {
+		if _, err := g.Add("p["+name+"]", &resgraph.Vertex{Res: res}); err != nil {
 			t.Fatal(err)
 		}
 	}

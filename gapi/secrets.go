@@ -3,7 +3,7 @@ package gapi
 import (
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -59,14 +59,14 @@ func (b *builder) tainted() map[*item]bool {
 }
 
 // sender returns the item that a checked wire comes from.
-func (b *builder) sender(w engine.Wire) *item {
+func (b *builder) sender(w resgraph.Wire) *item {
 	at, _ := b.find(w.From.Kind, w.From.Name) // the wire was checked
 	return b.first[at]
 }
 
 // sendsSecret reports whether the type of a wire's value is a secret, or has
 // one in it.
-func sendsSecret(sender *item, w engine.Wire) bool {
+func sendsSecret(sender *item, w resgraph.Wire) bool {
 	if sender.info == nil {
 		return false
 	}

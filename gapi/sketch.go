@@ -2,6 +2,7 @@ package gapi
 
 import (
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Sketch returns the graph of a declaration as far as it can be told, also where
@@ -9,7 +10,7 @@ import (
 // nowhere. It is made for drawing and not for running: a vertex whose kind is
 // unknown or whose parameters could not be read has no Res, the others were not
 // validated. Build tells the faults.
-func Sketch(reg *engine.Registry, d *Declared) *engine.Graph {
+func Sketch(reg *engine.Registry, d *Declared) *resgraph.Graph {
 	b := newBuilder(reg, d)
 	for i := range b.d.Resources {
 		b.declare(&b.d.Resources[i])

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -27,8 +28,8 @@ func (b *builder) wire(it *item) {
 }
 
 // addWire keeps the wires in the order of their fields; of one field, in that of declaration.
-func (it *item) addWire(w engine.Wire) {
-	at := slices.IndexFunc(it.wires, func(o engine.Wire) bool { return o.Field > w.Field })
+func (it *item) addWire(w resgraph.Wire) {
+	at := slices.IndexFunc(it.wires, func(o resgraph.Wire) bool { return o.Field > w.Field })
 	if at < 0 {
 		at = len(it.wires)
 	}
@@ -37,7 +38,7 @@ func (it *item) addWire(w engine.Wire) {
 
 // checkWire checks one received value. The wire's field is by YAML keys, and its
 // sender's kind in lower case.
-func (b *builder) checkWire(it *item, r RecvDecl) (engine.Wire, bool) {
+func (b *builder) checkWire(it *item, r RecvDecl) (resgraph.Wire, bool) {
 	to, path := b.receiver(it, r)
 	word := "recv"
 	if r.Formula != nil {
@@ -45,11 +46,11 @@ func (b *builder) checkWire(it *item, r RecvDecl) (engine.Wire, bool) {
 	}
 	at, ok := b.resolve(it, r.From, r.Pos, word)
 	if !ok {
-		return engine.Wire{}, false
+		return resgraph.Wire{}, false
 	}
 	sender := b.first[at]
 	from, key := b.sent(it, sender, r)
-	w := engine.Wire{Field: path, Pos: r.Pos, Formula: r.Formula, From: schema.Ref{Kind: sender.kind, Name: sender.name, Key: key}}
+	w := resgraph.Wire{Field: path, Pos: r.Pos, Formula: r.Formula, From: schema.Ref{Kind: sender.kind, Name: sender.name, Key: key}}
 	if !it.runs {
 		b.link(link{from: at, to: it.vertex, implied: true, by: graph.ByTo}, how{word: word + " " + path, pos: r.Pos})
 	}
@@ -139,7 +140,7 @@ func (b *builder) lookUp(it *item, t *schema.Type, path string, pos schema.Pos, 
 
 // receivedAndSet warns when a parameter has a declared value that will never
 // count.
-func (b *builder) receivedAndSet(it *item, w engine.Wire) {
+func (b *builder) receivedAndSet(it *item, w resgraph.Wire) {
 	n := it.Value
 	for key := range strings.SplitSeq(w.Field, ".") {
 		n = n.Get(key)

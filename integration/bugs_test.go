@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
@@ -136,7 +136,7 @@ resources:
 	}
 	for i, value := range []string{"one", "two", "three"} {
 		d.change(graph(value, wired))
-		if n, last := d.of("print[member]"); n != i+1 || last.State != engine.StateOK {
+		if n, last := d.of("print[member]"); n != i+1 || last.State != resgraph.StateOK {
 			t.Errorf("%s: it ran %d times, and is %s: %v", value, n, last.State, last.Err)
 		}
 	}

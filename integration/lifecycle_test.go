@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -221,7 +222,7 @@ func (v *lifeVector) run(t *testing.T) (lifeOutcome, string) {
 		}
 		res := of(r.Resource)
 		res.Changed = res.Changed || r.Changed
-		res.Failed = r.State == engine.StateFailed
+		res.Failed = r.State == resgraph.StateFailed
 		created := false
 		for _, c := range r.Changes {
 			if created && c.Verb == engine.Updated && c.From == nil {
@@ -229,7 +230,7 @@ func (v *lifeVector) run(t *testing.T) (lifeOutcome, string) {
 			}
 			created = created || c.Verb == engine.Created
 			status := "success"
-			if r.State == engine.StateWouldChange {
+			if r.State == resgraph.StateWouldChange {
 				status = "noop"
 			}
 			res.Events = append(res.Events, event(c, status))

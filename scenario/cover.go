@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -25,7 +25,7 @@ type Coverage struct {
 type reached struct{ ran, asserted bool }
 
 // graph takes the resources of a graph. A later test with other variables may add to them.
-func (c *Coverage) graph(g *engine.Graph) {
+func (c *Coverage) graph(g *resgraph.Graph) {
 	if c == nil || g == nil {
 		return
 	}
@@ -47,8 +47,8 @@ func (c *Coverage) graph(g *engine.Graph) {
 }
 
 // pathOf returns the parameter path of a resource, empty for none and for one that is received: then it is set while the graph runs.
-func pathOf(v *engine.Vertex) string {
-	if slices.ContainsFunc(v.Recv, func(w engine.Wire) bool { return w.Field == "path" }) {
+func pathOf(v *resgraph.Vertex) string {
+	if slices.ContainsFunc(v.Recv, func(w resgraph.Wire) bool { return w.Field == "path" }) {
 		return ""
 	}
 	value, err := schema.Get(v.Res, "path")

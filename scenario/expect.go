@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -58,7 +59,7 @@ func (r *run) unforeseen(n *schema.Node, statuses []reactor.Status) {
 		pos = n.Pos
 	}
 	for _, st := range statuses {
-		if st.Rest == engine.StateFailed {
+		if st.Rest == resgraph.StateFailed {
 			hint := ""
 			if errors.Is(st.Err, fs.ErrNotExist) {
 				hint = "; a file that the graph does not make stands under machine, such as {file: [{name: /etc/app.conf, content: a}]}"
@@ -90,11 +91,11 @@ func outcomeOf(runs []reactor.Run, statuses []reactor.Status) map[string][]strin
 	}
 	for _, st := range statuses {
 		switch {
-		case st.State == engine.StateBlocked:
+		case st.State == resgraph.StateBlocked:
 			add("blocked", st.Resource)
-		case st.Rest == engine.StateFailed:
+		case st.Rest == resgraph.StateFailed:
 			add("failed", st.Resource)
-		case st.State == engine.StateOK:
+		case st.State == resgraph.StateOK:
 			add("ok", st.Resource)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
@@ -249,7 +250,7 @@ func (r *run) start(ctx context.Context) error {
 				defer r.mu.Unlock()
 				r.runs = append(r.runs, run)
 			},
-			Loaded: func(graph func() *engine.Graph) {
+			Loaded: func(graph func() *resgraph.Graph) {
 				r.cover.graph(graph())
 				loaded()
 			},
@@ -503,7 +504,7 @@ func (r *run) look(ctx context.Context) (activity, error) {
 	}
 	r.statuses = now.Statuses
 	for _, st := range now.Statuses {
-		if st.State == engine.StateStarting || st.State == engine.StateWaiting || st.State == engine.StateRunning {
+		if st.State == resgraph.StateStarting || st.State == resgraph.StateWaiting || st.State == resgraph.StateRunning {
 			return waiting, nil
 		}
 	}

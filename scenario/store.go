@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
@@ -167,7 +167,7 @@ func (s *store) delivering() bool {
 // idleReader reports whether a kv may not run. It does not read then, and the store can't tell whose a key is: nothing is waited for.
 func idleReader(list []reactor.Status) bool {
 	return slices.ContainsFunc(list, func(st reactor.Status) bool {
-		return strings.HasPrefix(st.Resource, storedKind+"[") && slices.Contains([]engine.State{engine.StateBlocked, engine.StatePaused, engine.StateHeld}, st.State)
+		return strings.HasPrefix(st.Resource, storedKind+"[") && slices.Contains([]resgraph.State{resgraph.StateBlocked, resgraph.StatePaused, resgraph.StateHeld}, st.State)
 	})
 }
 

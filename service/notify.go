@@ -16,8 +16,8 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -106,7 +106,7 @@ func (s *Notifier) Observe(o mgmt.Observer) mgmt.Observer {
 	return o.With(mgmt.Observer{
 		Swapped:   s.swapped,
 		Ran:       func(reactor.Run) { s.stir() },
-		Loaded:    func(func() *engine.Graph) { s.loaded() },
+		Loaded:    func(func() *resgraph.Graph) { s.loaded() },
 		Refused:   s.refuse,
 		Converged: func(bool, reactor.Counts) { s.stir() },
 	})

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/service/servicetest"
 )
@@ -40,7 +40,7 @@ func newTestService(t *testing.T, watchdog time.Duration) (*Notifier, *servicete
 
 func tally(ok, failed int) (r reactor.Rest) {
 	r.Converged = true
-	r.Counts[engine.StateOK], r.Counts[engine.StateFailed] = ok, failed
+	r.Counts[resgraph.StateOK], r.Counts[resgraph.StateFailed] = ok, failed
 	return r
 }
 
@@ -54,7 +54,7 @@ func expect(t *testing.T, m *servicetest.Mailbox, want ...string) {
 func TestServiceTells(t *testing.T) {
 	s, m := newTestService(t, 0)
 	told := 0
-	o := s.Observe(mgmt.Observer{Loaded: func(func() *engine.Graph) { told++ }})
+	o := s.Observe(mgmt.Observer{Loaded: func(func() *resgraph.Graph) { told++ }})
 	s.Reloading() // there is nothing yet that could be read again
 	o.Refused(errors.New("x"))
 	expect(t, m, "STATUS=graph refused")

@@ -21,11 +21,12 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestCodesAgree: status --exit-code ends as run would.
 func TestCodesAgree(t *testing.T) {
-	for s := range engine.State(engine.NumStates) {
+	for s := range resgraph.State(resgraph.NumStates) {
 		var c reactor.Counts
 		c[s] = 1
 		st := control.Status{Counts: map[string]int{s.String(): 1}}

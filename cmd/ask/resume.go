@@ -9,8 +9,8 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // resumeFlags are the flags of resume.
@@ -77,7 +77,7 @@ func (f *resumeFlags) run(ctx context.Context, a *cli.App, args []string) error 
 // The word of the state is that of status.
 func notHeldText(d *control.Done) string {
 	text := render.Visible(d.Resource) + " was neither paused nor held: it is " + d.State
-	if d.State == engine.StateFailed.String() {
+	if d.State == resgraph.StateFailed.String() {
 		text += " (mgmt retry tries it again)"
 	}
 	return text

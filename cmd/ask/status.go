@@ -18,8 +18,8 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
@@ -349,7 +349,7 @@ func (f *statusFlags) text(st *control.Status, s render.Style, now time.Time) st
 		r := &st.Resources[i]
 		switch {
 		// Under a pause of everything each resource would be a line with the same words.
-		case r.Pause != nil && r.Pause.All && r.State == engine.StatePaused.String() && !f.all:
+		case r.Pause != nil && r.Pause.All && r.State == resgraph.StatePaused.String() && !f.all:
 			all = r.Pause
 		case shown == maxShown && !f.all:
 			more++
@@ -459,7 +459,7 @@ func standText(r *control.Resource, s render.Style) string {
 	switch {
 	case r.Pause == nil:
 		return stateText(r, s)
-	case r.State == engine.StatePaused.String():
+	case r.State == resgraph.StatePaused.String():
 		return render.PauseText(r.Pause, s)
 	default:
 		return stateText(r, s) + "; " + render.PauseText(r.Pause, s)
@@ -477,9 +477,9 @@ func stateText(r *control.Resource, s render.Style) string {
 	switch {
 	case r.Error != "":
 		text += ": " + render.Visible(r.Error) + render.AgainText(r)
-	case r.BlockedBy != "" && r.State == engine.StatePaused.String():
+	case r.BlockedBy != "" && r.State == resgraph.StatePaused.String():
 		text += " with " + render.Visible(r.BlockedBy)
-	case r.BlockedBy != "" && r.State == engine.StateBlocked.String():
+	case r.BlockedBy != "" && r.State == resgraph.StateBlocked.String():
 		text += " by " + render.Visible(r.BlockedBy)
 	case r.BlockedBy != "":
 		text += " for " + render.Visible(r.BlockedBy)

@@ -14,7 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/transform"
@@ -165,7 +165,7 @@ func (f *graphFlags) put(a *cli.App, drawing []byte) error {
 // graph returns the graph as far as it can be drawn, and its faults.
 // Faults are not an error here: they come as diagnostics, and the graph is then a sketch of its
 // declarations. The error is for a graph that could not be read at all.
-func (f *graphFlags) graph(ctx context.Context, a *cli.App) (*engine.Graph, schema.Diagnostics, error) {
+func (f *graphFlags) graph(ctx context.Context, a *cli.App) (*resgraph.Graph, schema.Diagnostics, error) {
 	f.input.Blind = true // a graph is judged and shown without its secrets
 	d, err := f.input.Declared(ctx, a)
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
@@ -182,7 +182,7 @@ func (f *graphFlags) graph(ctx context.Context, a *cli.App) (*engine.Graph, sche
 }
 
 // draw writes the graph in the chosen language. DOT, the language of Graphviz, is the default.
-func (f *graphFlags) draw(ctx context.Context, w io.Writer, g *engine.Graph) error {
+func (f *graphFlags) draw(ctx context.Context, w io.Writer, g *resgraph.Graph) error {
 	o := render.DrawOptions(g)
 	o.Reduce, o.Direction = f.reduce, f.direction.Word
 	switch f.output.Word {
@@ -229,7 +229,7 @@ func (f *graphFlags) writeNotes(w io.Writer, name string, notes []transform.Note
 
 // drawSVG has Graphviz draw. It is the only program that the verb runs.
 // The end of ctx kills Graphviz, which may take minutes for a large graph.
-func drawSVG(ctx context.Context, w io.Writer, g *engine.Graph, o graph.DrawOptions) error {
+func drawSVG(ctx context.Context, w io.Writer, g *resgraph.Graph, o graph.DrawOptions) error {
 	var in bytes.Buffer
 	if err := g.WriteDOT(&in, o); err != nil {
 		return err

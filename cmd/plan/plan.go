@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/cmd/internal/show"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -160,7 +161,7 @@ func (f *planFlags) run(ctx context.Context, a *cli.App) error {
 func (f *planFlags) write(a *cli.App, plan, others *mgmt.Preview) error {
 	w := &planWriter{style: render.Style{Color: cli.Colored(f.color, a.Out)}}
 	for i := range plan.Steps {
-		if s := &plan.Steps[i]; f.all || s.State != engine.StateOK {
+		if s := &plan.Steps[i]; f.all || s.State != resgraph.StateOK {
 			w.step(s)
 		}
 	}
@@ -205,15 +206,15 @@ func (w *planWriter) step(s *mgmt.Step) {
 		fmt.Fprintf(w, "%s%s %s\n", w.style.Name(render.Visible(s.Resource)), left, w.style.Paint(color, what))
 	}
 	switch s.State {
-	case engine.StateOK:
+	case resgraph.StateOK:
 		head(render.Green, "is ok")
-	case engine.StateUnknown:
+	case resgraph.StateUnknown:
 		head(render.Yellow, "is unknown until "+render.Visible(render.Awaited(s.Until)))
-	case engine.StateFailed:
+	case resgraph.StateFailed:
 		head(render.Red, "failed: "+render.Visible(render.ErrorText(s.Err)))
-	case engine.StateBlocked:
+	case resgraph.StateBlocked:
 		head(render.Red, "is blocked by "+render.Visible(s.BlockedBy))
-	case engine.StateWouldChange:
+	case resgraph.StateWouldChange:
 		switch {
 		// Its change says no more than the head does, and is left out.
 		case render.OnlyRefreshes(s):

@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -144,7 +145,7 @@ func (f *runFlags) options(p *show.Presenter) (o mgmt.Options, err error) {
 	o.Parallel, o.Sema = f.parallel, f.sema
 	o.ConvergedTimeout, o.ConvergedExit, o.MaxRuntime = time.Duration(f.quiet), f.exit, time.Duration(f.maxRuntime)
 	if o.Observer = p.Observer(); f.graphviz != "" {
-		o.Observer.Loaded = func(graph func() *engine.Graph) { f.drawTo(p, graph()) }
+		o.Observer.Loaded = func(graph func() *resgraph.Graph) { f.drawTo(p, graph()) }
 	}
 	return o, nil
 }
@@ -203,7 +204,7 @@ func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
 // A failure is a warning and does not stop the run: the drawing is for people.
 // The observer's goroutine calls it after each graph and each part. The file is replaced in one
 // step.
-func (f *runFlags) drawTo(p *show.Presenter, g *engine.Graph) {
+func (f *runFlags) drawTo(p *show.Presenter, g *resgraph.Graph) {
 	var buf bytes.Buffer
 	err := g.WriteDOT(&buf, render.DrawOptions(g))
 	if err == nil {

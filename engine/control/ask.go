@@ -12,10 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/selection"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/graph"
@@ -53,7 +53,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 	}
 	ctx, cancel := clock.WithTimeout(r.Context(), s.opt.Clock, askTimeout, nil)
 	defer cancel()
-	var g *engine.Graph
+	var g *resgraph.Graph
 	if selects != "" { // before the states, so that each of them is of it or of a later one
 		var err error
 		if g, err = s.inEffect(ctx); err != nil {
@@ -91,7 +91,7 @@ func (s *Server) getStatus(w http.ResponseWriter, r *http.Request) (any, error) 
 		case len(states) > 0:
 			return slices.Contains(states, st.Rest.String()) || slices.Contains(states, st.State.String())
 		}
-		return all || among != nil || st.Rest != engine.StateOK
+		return all || among != nil || st.Rest != resgraph.StateOK
 	})
 	if among != nil {
 		out.Selected = selectedOf(out, now.Statuses, among)
@@ -237,7 +237,7 @@ func (s *Server) getGraph(_ http.ResponseWriter, r *http.Request) (any, error) {
 
 // liveStyle shows the state of each vertex. A vertex that the engine does not
 // have, because another graph is just taking effect, is starting.
-func liveStyle(g *engine.Graph, list []reactor.Status) graph.DrawOptions {
+func liveStyle(g *resgraph.Graph, list []reactor.Status) graph.DrawOptions {
 	by := make(map[string]*reactor.Status, len(list))
 	for i := range list {
 		by[list[i].Resource] = &list[i]
@@ -263,7 +263,7 @@ func liveStyle(g *engine.Graph, list []reactor.Status) graph.DrawOptions {
 }
 
 // IANA lists the media type of DOT.
-func draw(g *engine.Graph, format string, o graph.DrawOptions) (*httpd.Answer, error) {
+func draw(g *resgraph.Graph, format string, o graph.DrawOptions) (*httpd.Answer, error) {
 	var buf bytes.Buffer
 	kind, err := "text/plain; charset=utf-8", error(nil)
 	switch format {

@@ -7,21 +7,21 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
 // chooser has the resources of one moment, of which requests select some.
 type chooser struct {
-	g      *engine.Graph // nil before the first
+	g      *resgraph.Graph // nil before the first
 	states map[string]*reactor.Status
 	absent []selection.Item // with a pause, and not in the graph
 }
 
 // inEffect returns the graph in effect, nil before the first. The Recorder is told of a graph some time after it has taken effect.
-func (s *Server) inEffect(ctx context.Context) (*engine.Graph, error) {
+func (s *Server) inEffect(ctx context.Context) (*resgraph.Graph, error) {
 	err := s.opt.Engine.Told(ctx)
 	if err == nil {
 		err = s.opt.Recorder.awaitLoaded(ctx)
@@ -69,7 +69,7 @@ func (c *chooser) has(id string) bool {
 	if c.g == nil {
 		return false
 	}
-	_, ok := engine.FindVertex(c.g, id)
+	_, ok := resgraph.Find(c.g, id)
 	return ok
 }
 
@@ -101,7 +101,7 @@ func (c *chooser) choose(text string) (chosen, error) {
 	}
 	id, one := sel.ID()
 	if one && c.has(id) {
-		at, _ := engine.FindVertex(c.g, id)
+		at, _ := resgraph.Find(c.g, id)
 		return chosen{[]string{c.g.ID(at)}, true}, nil
 	}
 	out := chosen{one: one}
@@ -168,7 +168,7 @@ func (s *Server) chooseAbsent(ctx context.Context, text string) (chosen, error) 
 func (c *chooser) away(absent []reactor.Pause) {
 	for _, p := range absent {
 		i := selection.Named(p.Resource)
-		i.Rest = engine.StatePaused.String()
+		i.Rest = resgraph.StatePaused.String()
 		c.absent = append(c.absent, i)
 	}
 }

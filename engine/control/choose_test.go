@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // selectable has a graph in which modules, labels, groups and strange names can be selected.
@@ -24,13 +25,13 @@ func selectable(t *testing.T) *rig {
 	meta("svc[web]").Labels = map[string]string{"tier": "front"}
 	i, _ := g.Index("print[all]")
 	g.Value(i).Special().Group[0].Res.MetaParams().Module = "member"
-	r.rec.Loaded(func() *engine.Graph { return g })
+	r.rec.Loaded(func() *resgraph.Graph { return g })
 	r.engine.list = nil
 	for i := range g.IDs() {
-		r.engine.list = append(r.engine.list, reactor.Status{Resource: g.ID(i), State: engine.StateOK})
+		r.engine.list = append(r.engine.list, reactor.Status{Resource: g.ID(i), State: resgraph.StateOK})
 	}
-	r.engine.list[0].State = engine.StateFailed
-	r.engine.list[2].State = engine.StateFailed
+	r.engine.list[0].State = resgraph.StateFailed
+	r.engine.list[2].State = resgraph.StateFailed
 	return r
 }
 
@@ -169,8 +170,8 @@ func TestFindingQ9Moment(t *testing.T) {
 		r := selectable(t)
 		g := graphOf(t, "pkg[new]")
 		r.rec.Swapped(reactor.Swap{Generation: 2, Name: "web"})
-		r.engine.list = []reactor.Status{{Resource: "pkg[new]", State: engine.StateFailed}}
-		r.engine.told = func() { go r.rec.Loaded(func() *engine.Graph { return g }) } // comes after what Told has waited for
+		r.engine.list = []reactor.Status{{Resource: "pkg[new]", State: resgraph.StateFailed}}
+		r.engine.told = func() { go r.rec.Loaded(func() *resgraph.Graph { return g }) } // comes after what Told has waited for
 		if w := r.request(t, "POST", "/v1/"+c.path, c.body); w.Code != 200 || !strings.Contains(w.Body.String(), c.want) {
 			t.Errorf("%s %s: %d %s", c.path, c.body, w.Code, w.Body)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -88,7 +89,7 @@ func (f *fakeEngine) Status(ctx context.Context, id string) (reactor.Status, err
 
 // rested says of what is in no other state at rest that it rests.
 func rested(s reactor.Status) reactor.Status {
-	if s.Rest == engine.StateStarting {
+	if s.Rest == resgraph.StateStarting {
 		s.Rest = s.State
 	}
 	return s
@@ -144,7 +145,7 @@ func (f *fakeEngine) ResumeHeld(ctx context.Context, ids []string) (resumed []st
 func (f *fakeEngine) RetryFailed(ctx context.Context, among []string, named ...string) ([]string, error) {
 	f.mu.Lock()
 	for _, s := range f.list {
-		if s.State == engine.StateFailed && slices.Contains(among, s.Resource) {
+		if s.State == resgraph.StateFailed && slices.Contains(among, s.Resource) {
 			named = append(named, s.Resource)
 		}
 	}
@@ -165,7 +166,7 @@ func (f *fakeEngine) Retry(ctx context.Context, ids ...string) ([]string, error)
 	var tried []string
 	for _, s := range f.list {
 		named := slices.Contains(ids, s.Resource)
-		switch failed := s.State == engine.StateFailed; {
+		switch failed := s.State == resgraph.StateFailed; {
 		case failed && (named || len(ids) == 0):
 			tried = append(tried, s.Resource)
 		case named:
@@ -208,14 +209,14 @@ func (f *fakeEngine) Dump(ctx context.Context) (string, error) {
 
 // graphOf makes a graph of such vertices, each before the next one. A name like
 // "owner<member" has a member in its group.
-func graphOf(t testing.TB, names ...string) *engine.Graph {
+func graphOf(t testing.TB, names ...string) *resgraph.Graph {
 	t.Helper()
-	g := graph.New[*engine.Vertex]("web")
+	g := graph.New[*resgraph.Vertex]("web")
 	for i, name := range names {
 		id, member, grouped := strings.Cut(name, "<")
-		v := &engine.Vertex{Res: &fakeRes{id: id, secret: canary}}
+		v := &resgraph.Vertex{Res: &fakeRes{id: id, secret: canary}}
 		if grouped {
-			v.Alter(func(s *engine.Special) { s.Group = []*engine.Vertex{{Res: &fakeRes{id: member, secret: canary}}} })
+			v.Alter(func(s *resgraph.Special) { s.Group = []*resgraph.Vertex{{Res: &fakeRes{id: member, secret: canary}}} })
 		}
 		if _, err := g.Add(id, v); err != nil {
 			t.Fatal(err)
@@ -258,10 +259,10 @@ func (b *lockedBuffer) String() string {
 // standing are the vertices of every rig.
 func standing() []reactor.Status {
 	return []reactor.Status{
-		{Resource: "file[/a]", State: engine.StateOK, Changed: 2},
-		{Resource: "svc[web]", State: engine.StateFailed, Err: errors.New("exit status 3"), RetryIn: 1500 * time.Millisecond, Pause: &reactor.Pause{Resource: "svc[web]", Reason: "lunch"}},
-		{Resource: "exec[late]", State: engine.StateBlocked, BlockedBy: "svc[web]"},
-		{Resource: "print[all]", State: engine.StateHeld, Held: &reactor.Held{Limit: "budget", Reason: "20 changes in 5m"}},
+		{Resource: "file[/a]", State: resgraph.StateOK, Changed: 2},
+		{Resource: "svc[web]", State: resgraph.StateFailed, Err: errors.New("exit status 3"), RetryIn: 1500 * time.Millisecond, Pause: &reactor.Pause{Resource: "svc[web]", Reason: "lunch"}},
+		{Resource: "exec[late]", State: resgraph.StateBlocked, BlockedBy: "svc[web]"},
+		{Resource: "print[all]", State: resgraph.StateHeld, Held: &reactor.Held{Limit: "budget", Reason: "20 changes in 5m"}},
 	}
 }
 
@@ -289,7 +290,9 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 		t.Fatal(err)
 	}
 	rec.Swapped(reactor.Swap{Generation: 1, Name: "web", Added: 4})
-	rec.Loaded(func() *engine.Graph { return graphOf(t, "file[/a]", "svc[web]", "exec[late]", "print[all]<print[one]") })
+	rec.Loaded(func() *resgraph.Graph {
+		return graphOf(t, "file[/a]", "svc[web]", "exec[late]", "print[all]<print[one]")
+	})
 	return &rig{s, openapitest.New(t, described()), e, rec, out}
 }
 
@@ -364,7 +367,7 @@ func (r *rig) serve(t testing.TB, l *Listener) (end func()) {
 // changedRun is a run that changed something because of an event.
 func changedRun(id string, n uint64) reactor.Run {
 	return reactor.Run{
-		Resource: id, State: engine.StateOK, Changed: true, ID: n, Generation: 1, Class: reactor.Corrective,
+		Resource: id, State: resgraph.StateOK, Changed: true, ID: n, Generation: 1, Class: reactor.Corrective,
 		Changes:  []engine.Change{{Field: "content", From: "a\nb\n", To: "a\nc\n"}},
 		Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent, Source: "inotify", Path: "/a", Merged: 3}},
 		Duration: 2 * time.Millisecond,

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
@@ -25,14 +25,14 @@ func (s *Server) find(name string) (id string, err error) {
 	if g == nil {
 		return "", errNoGraph
 	}
-	if i, ok := engine.FindVertex(g, name); ok {
+	if i, ok := resgraph.Find(g, name); ok {
 		return g.ID(i), nil
 	}
 	return "", unknown(g, name)
 }
 
 // unknown is the error of a name that means no vertex.
-func unknown(g *engine.Graph, name string) *Error {
+func unknown(g *resgraph.Graph, name string) *Error {
 	var ids, alike []string
 	for _, id := range g.IDs() {
 		ids = append(ids, id)

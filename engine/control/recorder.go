@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Bounds of the events that wait to be encoded.
@@ -53,14 +54,14 @@ type Recorder struct {
 	flushed uint64 // and the events that have been kept or dropped since
 	// recent has the runs that are too dull to be kept, for GET /v1/why.
 	recent   recent
-	odd      map[string]engine.State // resources that did not end ok last time
-	speakers map[string]string       // who pauses or resumes what at this moment
+	odd      map[string]resgraph.State // resources that did not end ok last time
+	speakers map[string]string         // who pauses or resumes what at this moment
 	state    Standing
 	// The graph is drawn when a request asks for it, so a change of a part does not pay for a
 	// drawing.
-	graph   func() *engine.Graph // that in effect; nil before the first
-	loading bool                 // another one has taken effect, and its drawing has yet to come
-	changed chan struct{}        // closed and replaced when there is news
+	graph   func() *resgraph.Graph // that in effect; nil before the first
+	loading bool                   // another one has taken effect, and its drawing has yet to come
+	changed chan struct{}          // closed and replaced when there is news
 }
 
 // item is an event that waits to be encoded: a run, or a ready event.
@@ -99,7 +100,7 @@ func NewRecorder(o RecorderOptions) *Recorder {
 	r := &Recorder{
 		opt: o, session: session,
 		wake:     make(chan struct{}, 1),
-		odd:      map[string]engine.State{},
+		odd:      map[string]resgraph.State{},
 		speakers: map[string]string{},
 		state:    Standing{Started: now, Session: session, Since: now},
 		changed:  make(chan struct{}),
@@ -130,7 +131,7 @@ func (r *Recorder) Ran(run reactor.Run) {
 func (r *Recorder) judge(run *reactor.Run) (o Outcome, keep bool) {
 	before, odd := r.odd[run.Resource]
 	switch {
-	case run.State != engine.StateOK:
+	case run.State != resgraph.StateOK:
 		r.odd[run.Resource] = run.State
 		o = Outcome(run.State.String())
 		if o == Held {
@@ -241,7 +242,7 @@ func (r *Recorder) Converged(yes bool, c reactor.Counts) {
 
 // Loaded takes the graph that is in effect, as mgmt.Observer has it; it is never altered. The memory of
 // resources that are not in it goes.
-func (r *Recorder) Loaded(graph func() *engine.Graph) {
+func (r *Recorder) Loaded(graph func() *resgraph.Graph) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.graph, r.loading = graph, false
@@ -378,7 +379,7 @@ func (r *Recorder) await(ctx context.Context, f func() bool) error {
 }
 
 // Graph returns the graph in effect, nil before the first.
-func (r *Recorder) Graph() *engine.Graph {
+func (r *Recorder) Graph() *resgraph.Graph {
 	r.mu.Lock()
 	graph := r.graph
 	r.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -47,11 +48,11 @@ func TestWhatIsKept(t *testing.T) {
 	event := []reactor.Trigger{{Cause: reactor.CauseEvent}}
 	sweep := []reactor.Trigger{{Cause: reactor.CauseSweep}}
 	poll := []reactor.Trigger{{Cause: reactor.CausePoll}, {Cause: reactor.CauseSweep}}
-	ok := reactor.Run{Resource: "r[1]", State: engine.StateOK, Triggers: event}
-	change := reactor.Run{Resource: "r[1]", State: engine.StateOK, Changed: true}
-	fail := reactor.Run{Resource: "r[1]", State: engine.StateFailed, Err: errors.New("no"), Triggers: sweep}
-	would := reactor.Run{Resource: "r[1]", State: engine.StateWouldChange, Triggers: sweep}
-	held := reactor.Run{Resource: "r[1]", State: engine.StateHeld}
+	ok := reactor.Run{Resource: "r[1]", State: resgraph.StateOK, Triggers: event}
+	change := reactor.Run{Resource: "r[1]", State: resgraph.StateOK, Changed: true}
+	fail := reactor.Run{Resource: "r[1]", State: resgraph.StateFailed, Err: errors.New("no"), Triggers: sweep}
+	would := reactor.Run{Resource: "r[1]", State: resgraph.StateWouldChange, Triggers: sweep}
+	held := reactor.Run{Resource: "r[1]", State: resgraph.StateHeld}
 	with := func(r reactor.Run, ts []reactor.Trigger) reactor.Run { r.Triggers = ts; return r }
 	for name, c := range map[string]struct {
 		runs []reactor.Run
@@ -83,7 +84,7 @@ func TestWhatIsKept(t *testing.T) {
 func TestQuiet(t *testing.T) {
 	rec := newRecorder()
 	for i := range 3 * maxRecent {
-		rec.Ran(reactor.Run{Resource: fmt.Sprintf("r[%d]", i%2), State: engine.StateOK, ID: uint64(i + 1)})
+		rec.Ran(reactor.Run{Resource: fmt.Sprintf("r[%d]", i%2), State: resgraph.StateOK, ID: uint64(i + 1)})
 	}
 	got := rec.Quiet("r[1]")
 	if len(got) != maxRecent/2 {
@@ -101,7 +102,7 @@ func TestRunAsEvent(t *testing.T) {
 	rec := newRecorder()
 	h := run(t, rec)
 	rec.Ran(reactor.Run{
-		Resource: "file[/a]", State: engine.StateFailed, Err: errors.New("disk full"),
+		Resource: "file[/a]", State: resgraph.StateFailed, Err: errors.New("disk full"),
 		Changes: []engine.Change{
 			{Field: "content", From: strings.Repeat("x", maxText+1), To: engine.Unknown},
 			{Field: "key", From: schema.NewSecret(canary), To: "b"},
@@ -201,7 +202,7 @@ func TestStanding(t *testing.T) {
 	news := rec.Changes()
 	rec.Swapped(reactor.Swap{Generation: 3, Name: "web"})
 	<-news
-	rec.Converged(true, reactor.Counts{engine.StateOK: 2})
+	rec.Converged(true, reactor.Counts{resgraph.StateOK: 2})
 	rec.Refused(errors.New("bad edit"))
 	if s := rec.Standing(); s.Graph != "web" || s.Generation != 3 || !s.Converged || s.Refused != "bad edit" || s.Session == "" {
 		t.Errorf("%+v", s)
@@ -223,9 +224,9 @@ func TestStanding(t *testing.T) {
 // TestForgets: of resources that have left nothing is remembered.
 func TestForgets(t *testing.T) {
 	rec := newRecorder()
-	rec.Ran(reactor.Run{Resource: "r[1]", State: engine.StateFailed})
-	rec.Ran(reactor.Run{Resource: "file[/a]", State: engine.StateFailed})
-	rec.Loaded(func() *engine.Graph { return graphOf(t, "file[/a]") })
+	rec.Ran(reactor.Run{Resource: "r[1]", State: resgraph.StateFailed})
+	rec.Ran(reactor.Run{Resource: "file[/a]", State: resgraph.StateFailed})
+	rec.Loaded(func() *resgraph.Graph { return graphOf(t, "file[/a]") })
 	if len(rec.odd) != 1 {
 		t.Errorf("it remembers %v", rec.odd)
 	}
@@ -282,7 +283,7 @@ func TestBrokenHistory(t *testing.T) {
 
 func BenchmarkRanQuiet(b *testing.B) {
 	rec := newRecorder()
-	r := reactor.Run{Resource: "file[/a]", State: engine.StateOK, ID: 1}
+	r := reactor.Run{Resource: "file[/a]", State: resgraph.StateOK, ID: 1}
 	b.ReportAllocs()
 	for b.Loop() {
 		rec.Ran(r)

@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // into decodes a good answer.
@@ -109,7 +110,7 @@ func TestStatusOfWatches(t *testing.T) {
 func TestStatusWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
-		time.AfterFunc(5*time.Second, func() { r.rec.Converged(true, reactor.Counts{engine.StateOK: 4}) })
+		time.AfterFunc(5*time.Second, func() { r.rec.Converged(true, reactor.Counts{resgraph.StateOK: 4}) })
 		start := time.Now()
 		s := into[Status](t, r, "/v1/status?wait=converged&for_seconds=60")
 		if d := time.Since(start); !s.Converged || d != 5*time.Second {
@@ -162,8 +163,8 @@ func TestCode(t *testing.T) {
 func TestFindingC2StatusAtRest(t *testing.T) {
 	r := newRig(t)
 	r.engine.list = []reactor.Status{
-		{Resource: "exec[again]", State: engine.StateRunning, Rest: engine.StateFailed, Err: errors.New("exit status 3")},
-		{Resource: "file[/a]", State: engine.StateRunning, Rest: engine.StateOK},
+		{Resource: "exec[again]", State: resgraph.StateRunning, Rest: resgraph.StateFailed, Err: errors.New("exit status 3")},
+		{Resource: "file[/a]", State: resgraph.StateRunning, Rest: resgraph.StateOK},
 	}
 	s := into[Status](t, r, "/v1/status")
 	if len(s.Resources) != 1 || s.Counts["failed"] != 1 || s.Counts["ok"] != 1 || s.ExitCode != 4 || s.Code() != 4 {
@@ -199,7 +200,7 @@ func TestWhy(t *testing.T) {
 	trigger := func(c reactor.Cause, from string, n uint64) []reactor.Trigger {
 		return []reactor.Trigger{{Cause: c, From: from, Run: n, Field: "content"}}
 	}
-	r.rec.Ran(reactor.Run{Resource: "password[p]", State: engine.StateOK, ID: 1}) // only in memory
+	r.rec.Ran(reactor.Run{Resource: "password[p]", State: resgraph.StateOK, ID: 1}) // only in memory
 	up := changedRun("file[/a]", 2)
 	up.Triggers = trigger(reactor.CauseValue, "password[p]", 1)
 	r.rec.Ran(up)
@@ -207,7 +208,7 @@ func TestWhy(t *testing.T) {
 	down := changedRun("svc[web]", 4)
 	down.Triggers = trigger(reactor.CauseRefresh, "file[/a]", 2)
 	r.rec.Ran(down)
-	r.rec.Ran(reactor.Run{Resource: "svc[web]", State: engine.StateOK, ID: 5})
+	r.rec.Ran(reactor.Run{Resource: "svc[web]", State: resgraph.StateOK, ID: 5})
 
 	w := into[Why](t, r, "/v1/why?resource=svc[web]")
 	if want := []string{"svc[web]"}; !slices.Equal(r.engine.asked, want) {
@@ -297,7 +298,7 @@ func TestLog(t *testing.T) {
 	for i := range uint64(5) {
 		r.rec.Ran(changedRun("file[/a]", i+1))
 	}
-	r.rec.Ran(reactor.Run{Resource: "svc[web]", State: engine.StateFailed, Err: errors.New("x"), ID: 6})
+	r.rec.Ran(reactor.Run{Resource: "svc[web]", State: resgraph.StateFailed, Err: errors.New("x"), ID: 6})
 	all := into[Log](t, r, "/v1/log")
 	if len(all.Events) != 8 || all.More || all.Events[0].Outcome != Started {
 		t.Fatalf("%+v", all)
@@ -390,7 +391,7 @@ func TestFindingC1RetryOverTheSocket(t *testing.T) {
 	if want := []string{"svc[web]", "svc[web]"}; !slices.Equal(r.engine.retried, want) {
 		t.Errorf("tried %q", r.engine.retried)
 	}
-	r.engine.err = &reactor.NotHeldError{Resource: "file[/a]", State: engine.StateFailed}
+	r.engine.err = &reactor.NotHeldError{Resource: "file[/a]", State: resgraph.StateFailed}
 	if w := r.request(t, "POST", "/v1/resume", `{"resource":"file[/a]"}`); w.Code != 200 || strings.TrimSpace(w.Body.String()) != `{"resource":"file[/a]","state":"failed"}` {
 		t.Errorf("resume: %d %s", w.Code, w.Body)
 	}
@@ -404,7 +405,7 @@ func TestResumeOfOneThatLeft(t *testing.T) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
 	r.engine.list = r.engine.list[1:]
-	r.rec.Loaded(func() *engine.Graph { return graphOf(t, "svc[web]") })
+	r.rec.Loaded(func() *resgraph.Graph { return graphOf(t, "svc[web]") })
 	for i, want := range []int{200, 404} {
 		w := r.request(t, "POST", "/v1/resume", `{"resource":"file[/a]"}`)
 		if w.Code != want || !strings.Contains(w.Body.String(), "file[/a]") {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
 
@@ -116,12 +117,12 @@ func (p *Publisher) state(alter func(*MemberState)) {
 }
 
 // Rested publishes how a graph stands that has converged, by the number of its vertices in each state.
-func (p *Publisher) Rested(counts [engine.NumStates]int) {
+func (p *Publisher) Rested(counts [resgraph.NumStates]int) {
 	p.state(func(st *MemberState) {
 		p.busy = false
 		*st = MemberState{
 			Graph: st.Graph, Since: st.Since, Converged: true,
-			OK: counts[engine.StateOK], Failed: counts[engine.StateFailed], Blocked: counts[engine.StateBlocked],
+			OK: counts[resgraph.StateOK], Failed: counts[resgraph.StateFailed], Blocked: counts[resgraph.StateBlocked],
 		}
 		for _, n := range counts {
 			st.Other += n
@@ -164,7 +165,7 @@ func (p *Publisher) unsettled() {
 }
 
 // Whole publishes the exports of a whole graph in place of those before.
-func (p *Publisher) Whole(g *engine.Graph) {
+func (p *Publisher) Whole(g *resgraph.Graph) {
 	exports := map[string]exported{}
 	for i, v := range g.All() {
 		if x := p.exported(v); len(x.keys) > 0 {
@@ -179,7 +180,7 @@ func (p *Publisher) Whole(g *engine.Graph) {
 
 // Part publishes the exports of a part of the graph, by ids: brought has the vertices that came or were changed, and removed the
 // ones that went. A part without exports costs nothing.
-func (p *Publisher) Part(brought map[string]*engine.Vertex, removed []string) {
+func (p *Publisher) Part(brought map[string]*resgraph.Vertex, removed []string) {
 	moved := false
 	for id, v := range brought {
 		x := p.exported(v)
@@ -198,7 +199,7 @@ func (p *Publisher) Part(brought map[string]*engine.Vertex, removed []string) {
 }
 
 // exported returns how a vertex stands in the store; without keys where it is not exported, or cannot be.
-func (p *Publisher) exported(v *engine.Vertex) exported {
+func (p *Publisher) exported(v *resgraph.Vertex) exported {
 	if p.o.Quiet || v == nil || len(engine.MetaOf(v.Res).Export) == 0 {
 		return exported{}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
@@ -195,12 +196,12 @@ func (s *shown) do(word string, args ...string) string {
 	case "swap":
 		s.p.Swapped(args[0], len(args) == 1)
 	case "rest":
-		var counts [engine.NumStates]int
+		var counts [resgraph.NumStates]int
 		for _, a := range args {
 			state, n := "", 0
 			_, _ = fmt.Sscanf(strings.Replace(a, "=", " ", 1), "%s %d", &state, &n)
 			for i := range counts {
-				if engine.State(i).String() == state {
+				if resgraph.State(i).String() == state {
 					counts[i] = n
 				}
 			}
@@ -212,7 +213,7 @@ func (s *shown) do(word string, args ...string) string {
 		d, _ := time.ParseDuration(args[0])
 		time.Sleep(d)
 	case "part":
-		brought, removed := map[string]*engine.Vertex{}, []string(nil)
+		brought, removed := map[string]*resgraph.Vertex{}, []string(nil)
 		for _, a := range args {
 			name, gone := strings.CutPrefix(a, "-")
 			if gone {
@@ -231,7 +232,7 @@ func (s *shown) do(word string, args ...string) string {
 			case "large":
 				c.Label = strings.Repeat("x", s.w.Limits().Bytes)
 			}
-			brought["crate["+name+"]"] = &engine.Vertex{Res: c}
+			brought["crate["+name+"]"] = &resgraph.Vertex{Res: c}
 		}
 		s.p.Part(brought, removed)
 	}

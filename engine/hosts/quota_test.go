@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -181,7 +182,7 @@ func TestFindingH2QuotaOfOwn(t *testing.T) {
 		c := newCrate(name, "group:web")
 		c.Label = strings.Repeat("x", tags)
 		log.Reset()
-		p.Part(map[string]*engine.Vertex{"crate[" + name + "]": {Res: c}}, nil)
+		p.Part(map[string]*resgraph.Vertex{"crate[" + name + "]": {Res: c}}, nil)
 		if got := log.String(); told != strings.Contains(got, "the host \\\"me\\\" exports more to the topic \\\"group:web\\\"") || !told && got != "" {
 			t.Errorf("%s with %d: it says %q", name, tags, got)
 		}

@@ -12,9 +12,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // MaxKinds is how many kinds are counted each for itself. Later kinds are counted
@@ -152,7 +152,7 @@ func (m *Metrics) Ran(r reactor.Run) {
 	if k == nil {
 		k = m.kind(kind)
 	}
-	if r.State == engine.StateFailed {
+	if r.State == resgraph.StateFailed {
 		k.errors.Add(1)
 	}
 	if r.Duration > 0 { // else CheckApply was not called
@@ -182,15 +182,15 @@ func answersEvent(r *reactor.Run) bool {
 
 func outcomeOf(r *reactor.Run) outcome {
 	switch {
-	case r.State == engine.StateFailed:
+	case r.State == resgraph.StateFailed:
 		return outcomeFailed
 	case r.Changed:
 		return outcomeChanged
-	case r.State == engine.StateWouldChange:
+	case r.State == resgraph.StateWouldChange:
 		return outcomeWouldChange
-	case r.State == engine.StateUnknown:
+	case r.State == resgraph.StateUnknown:
 		return outcomeUnknown
-	case r.State == engine.StateHeld:
+	case r.State == resgraph.StateHeld:
 		return outcomeHeld
 	default:
 		return outcomeOK

@@ -21,12 +21,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/metrics"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 var update = flag.Bool("update", false, "write testdata")
@@ -45,7 +45,7 @@ func used() *metrics.Metrics {
 		Clock:   standing{},
 		Source: func(context.Context) (metrics.Sample, error) {
 			s := metrics.Sample{Resyncs: 4, Subscriptions: 5, Watches: 6, Polled: 7}
-			s.Counts[engine.StateWaiting], s.Counts[engine.StateOK], s.Counts[engine.StateFailed] = 3, 8, 9
+			s.Counts[resgraph.StateWaiting], s.Counts[resgraph.StateOK], s.Counts[resgraph.StateFailed] = 3, 8, 9
 			return s, nil
 		},
 	})
@@ -55,15 +55,15 @@ func used() *metrics.Metrics {
 	m.Refused(&reactor.RemovalsError{})
 	ms := time.Millisecond
 	for _, r := range []reactor.Run{
-		{Resource: "file[/a]", State: engine.StateOK, Duration: ms / 2},
-		{Resource: "file[/a[b]]", State: engine.StateOK, Duration: 2 * ms, Changed: true, Class: reactor.Corrective,
+		{Resource: "file[/a]", State: resgraph.StateOK, Duration: ms / 2},
+		{Resource: "file[/a[b]]", State: resgraph.StateOK, Duration: 2 * ms, Changed: true, Class: reactor.Corrective,
 			Waited: 30 * time.Microsecond, Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}, {Cause: reactor.CauseSweep}}},
-		{Resource: "file[/b]", State: engine.StateOK, Duration: ms, Changed: true, Class: reactor.Intended},
-		{Resource: "exec[x]", State: engine.StateOK, Duration: 700 * time.Second, Changed: true, Class: reactor.Cascade, Refreshed: true},
-		{Resource: "exec[x]", State: engine.StateFailed, Duration: ms, Err: errors.New("x"), Changed: true},
-		{Resource: "exec[y]", State: engine.StateWouldChange, Duration: ms, Noop: true},
-		{Resource: "exec[y]", State: engine.StateHeld, Duration: ms, Noop: true, Waited: ms, Triggers: []reactor.Trigger{{Cause: reactor.CausePoll}}},
-		{Resource: "exec[z]", State: engine.StateUnknown, Duration: ms, Noop: true},
+		{Resource: "file[/b]", State: resgraph.StateOK, Duration: ms, Changed: true, Class: reactor.Intended},
+		{Resource: "exec[x]", State: resgraph.StateOK, Duration: 700 * time.Second, Changed: true, Class: reactor.Cascade, Refreshed: true},
+		{Resource: "exec[x]", State: resgraph.StateFailed, Duration: ms, Err: errors.New("x"), Changed: true},
+		{Resource: "exec[y]", State: resgraph.StateWouldChange, Duration: ms, Noop: true},
+		{Resource: "exec[y]", State: resgraph.StateHeld, Duration: ms, Noop: true, Waited: ms, Triggers: []reactor.Trigger{{Cause: reactor.CausePoll}}},
+		{Resource: "exec[z]", State: resgraph.StateUnknown, Duration: ms, Noop: true},
 	} {
 		l.Ran(r)
 	}
@@ -143,9 +143,9 @@ func TestDocumented(t *testing.T) {
 // TestNoRun: what failed without a run is an error, and no run that took no time.
 func TestNoRun(t *testing.T) {
 	m := metrics.New(metrics.Options{})
-	m.Ran(reactor.Run{Resource: "file[/a]", State: engine.StateFailed, Err: errors.New("the watch ended"), Retry: true})
-	m.Ran(reactor.Run{Resource: "file[/b]", State: engine.StateUnknown, Until: "file[/a]", Noop: true, Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}}})
-	m.Ran(reactor.Run{Resource: "file[/b]", State: engine.StateFailed, Err: errors.New("x"), Duration: 1})
+	m.Ran(reactor.Run{Resource: "file[/a]", State: resgraph.StateFailed, Err: errors.New("the watch ended"), Retry: true})
+	m.Ran(reactor.Run{Resource: "file[/b]", State: resgraph.StateUnknown, Until: "file[/a]", Noop: true, Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}}})
+	m.Ran(reactor.Run{Resource: "file[/b]", State: resgraph.StateFailed, Err: errors.New("x"), Duration: 1})
 	got := text(t, m)
 	for _, want := range []string{
 		`mgmt_errors_total{kind="file"} 2`, `mgmt_runs_total{kind="file",outcome="failed"} 1`, `mgmt_runs_total{kind="file",outcome="unknown"} 0`,
@@ -203,7 +203,7 @@ func TestBounded(t *testing.T) {
 func TestLoopThatDoesNotAnswer(t *testing.T) {
 	clock := enginetest.NewClock()
 	m := metrics.New(metrics.Options{Clock: clock})
-	m.Ran(reactor.Run{Resource: "file[/a]", State: engine.StateOK})
+	m.Ran(reactor.Run{Resource: "file[/a]", State: resgraph.StateOK})
 	m.SetSource(func(ctx context.Context) (metrics.Sample, error) {
 		clock.Advance(time.Minute)
 		<-ctx.Done() // a scrape without a bound would wait for ever
@@ -322,7 +322,7 @@ func TestScrapeWhileCounting(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				m.Ran(reactor.Run{Resource: fmt.Sprintf("kind%d[x]", runs%50), State: engine.StateOK, Duration: time.Duration(runs%7) * time.Second, Changed: true,
+				m.Ran(reactor.Run{Resource: fmt.Sprintf("kind%d[x]", runs%50), State: resgraph.StateOK, Duration: time.Duration(runs%7) * time.Second, Changed: true,
 					Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}}})
 				m.Converged(runs%2 == 0, reactor.Counts{})
 				m.Held("x", &reactor.Held{Limit: reactor.LimitFlapping})
@@ -429,7 +429,7 @@ func TestTextfile(t *testing.T) {
 // TestCost: what runs on the loop allocates nothing.
 func TestCost(t *testing.T) {
 	m := used()
-	r := reactor.Run{Resource: "file[/etc/passwd]", State: engine.StateOK, Changed: true, Refreshed: true, Duration: time.Millisecond}
+	r := reactor.Run{Resource: "file[/etc/passwd]", State: resgraph.StateOK, Changed: true, Refreshed: true, Duration: time.Millisecond}
 	r.Triggers = []reactor.Trigger{{Cause: reactor.CauseEvent}}
 	if n := testing.AllocsPerRun(100, func() { m.Ran(r); m.Converged(false, reactor.Counts{}) }); n > 0 {
 		t.Errorf("%v allocations for a run", n)
@@ -439,7 +439,7 @@ func TestCost(t *testing.T) {
 func BenchmarkRan(b *testing.B) {
 	m := used()
 	r := reactor.Run{
-		Resource: "file[/etc/passwd]", State: engine.StateOK, Changed: true, Duration: time.Millisecond,
+		Resource: "file[/etc/passwd]", State: resgraph.StateOK, Changed: true, Duration: time.Millisecond,
 		Waited: time.Millisecond, Triggers: []reactor.Trigger{{Cause: reactor.CauseEvent}},
 	}
 	b.ReportAllocs()

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // sampleWait is how long a scrape waits for the loop.
@@ -49,12 +49,12 @@ func (m *Metrics) sampleFamilies(ctx context.Context) []*family {
 func (s *Sample) families() []*family {
 	resources := gauge("mgmt_resources", "Resources of the graph by state at rest.")
 	for state, n := range s.Counts {
-		resources.add(float64(n), "state", engine.State(state).String())
+		resources.add(float64(n), "state", resgraph.State(state).String())
 	}
 	return []*family{
 		resources,
 		gauge("mgmt_waiting", "Resources that have something to do and wait: for one above them, for settle or limit, for a free slot, or for a job or lock of another program.").
-			add(float64(s.Counts[engine.StateWaiting])),
+			add(float64(s.Counts[resgraph.StateWaiting])),
 		counter("mgmt_watch_resyncs_total", "How often file events were lost and everything was looked at again.").add(float64(s.Resyncs)),
 		gauge("mgmt_watch_subscriptions", "Subscriptions of resources to files.").add(float64(s.Subscriptions)),
 		gauge("mgmt_watched_directories", "Folders that the kernel watches for the engine.").add(float64(s.Watches)),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // readable is a fake whose thing can be read.
@@ -45,10 +46,10 @@ func TestFindingL1AbsentIsToChange(t *testing.T) {
 			add("unread", unread).
 			edges("a>absent", "a>told", "a>there", "a>unreadable", "a>plain", "a>receives", "a>has"))
 		rg.rest()
-		for name, want := range map[string]engine.State{
-			"absent": engine.StateWouldChange, "told": engine.StateWouldChange, "there": engine.StateUnknown,
-			"unreadable": engine.StateUnknown, "plain": engine.StateUnknown, "lone": engine.StateFailed,
-			"receives": engine.StateWouldChange, "has": engine.StateUnknown, "unread": engine.StateWouldChange,
+		for name, want := range map[string]resgraph.State{
+			"absent": resgraph.StateWouldChange, "told": resgraph.StateWouldChange, "there": resgraph.StateUnknown,
+			"unreadable": resgraph.StateUnknown, "plain": resgraph.StateUnknown, "lone": resgraph.StateFailed,
+			"receives": resgraph.StateWouldChange, "has": resgraph.StateUnknown, "unread": resgraph.StateWouldChange,
 		} {
 			if s := rg.state(name); s.State != want {
 				t.Errorf("%s is %s, want %s", name, s.State, want)
@@ -92,7 +93,7 @@ func TestFindingL1PlaceThatIsBrought(t *testing.T) {
 			add("behind", &placed{readable{fake: fake{w: w, check: needs}}}).
 			edges("package>brought", "command>behind"))
 		rg.rest()
-		for name, want := range map[string]engine.State{"brought": engine.StateWouldChange, "behind": engine.StateUnknown} {
+		for name, want := range map[string]resgraph.State{"brought": resgraph.StateWouldChange, "behind": resgraph.StateUnknown} {
 			if s := rg.state(name); s.State != want {
 				t.Errorf("%s is %s, want %s", name, s.State, want)
 			}
@@ -124,7 +125,7 @@ func TestFindingL1LooksBesideACopy(t *testing.T) {
 		}
 		rg.swap(newDecl(t).add("copied", fails(true)).add("stays", fails(false)))
 		rg.rest()
-		for name, want := range map[string]engine.State{"copied": engine.StateOK, "stays": engine.StateFailed} {
+		for name, want := range map[string]resgraph.State{"copied": resgraph.StateOK, "stays": resgraph.StateFailed} {
 			if s := rg.state(name); s.State != want {
 				t.Errorf("%s is %s, want %s", name, s.State, want)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 var errNo = errors.New("no")
@@ -68,7 +69,7 @@ func TestFindingC1ForEver(t *testing.T) {
 		defer rg.close()
 		f := newFailing(newWorld(), errNo)
 		rg.swap(newDecl(t).add("f", &f.fake))
-		if c := rg.rest(); c[engine.StateFailed] != 1 {
+		if c := rg.rest(); c[resgraph.StateFailed] != 1 {
 			t.Errorf("it rests with %v", c)
 		}
 		time.Sleep(24 * time.Hour)
@@ -91,7 +92,7 @@ func TestFindingC1ForEver(t *testing.T) {
 		if len(rg.converged) > 0 {
 			t.Error("the tries have ended the rest")
 		}
-		if s := rg.state("f"); s.State != engine.StateFailed || s.RetryIn <= 0 {
+		if s := rg.state("f"); s.State != resgraph.StateFailed || s.RetryIn <= 0 {
 			t.Errorf("it is %+v", s)
 		}
 		if n := len(rg.store.recs); n > 0 {
@@ -172,7 +173,7 @@ func TestFindingA11Scarcity(t *testing.T) {
 				f.set(nil)
 				time.Sleep(c.most)
 				synctest.Wait()
-				if s := rg.state("f"); s.State != engine.StateOK {
+				if s := rg.state("f"); s.State != resgraph.StateOK {
 					t.Errorf("it is %s", s.State)
 				}
 			})
@@ -217,7 +218,7 @@ func TestFindingC1Above(t *testing.T) {
 				if nf, ng, no := f.n(), g.n(), other.n(); nf != 4 || ng != 4 || no != 1 {
 					t.Errorf("they ran %d, %d and %d times", nf, ng, no)
 				}
-				if s := rg.state("f"); s.State != engine.StateOK {
+				if s := rg.state("f"); s.State != resgraph.StateOK {
 					t.Errorf("it is %s", s.State)
 				}
 				last := rg.runs("f")[3]
@@ -297,7 +298,7 @@ func TestFindingC1Watch(t *testing.T) {
 		well.Store(true)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if s := rg.state("f"); s.State != engine.StateOK {
+		if s := rg.state("f"); s.State != resgraph.StateOK {
 			t.Errorf("it is %s: %v", s.State, s.Err)
 		}
 	})
@@ -463,7 +464,7 @@ func TestFindingC1RetryNow(t *testing.T) {
 			t.Error(err)
 		}
 		synctest.Wait()
-		if s := rg.state("c"); s.State != engine.StateOK {
+		if s := rg.state("c"); s.State != resgraph.StateOK {
 			t.Errorf("it is %s", s.State)
 		}
 		for id, want := range map[string]string{

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 func TestChainConvergesInOrder(t *testing.T) {
@@ -18,7 +18,7 @@ func TestChainConvergesInOrder(t *testing.T) {
 			d.add(n, &fake{w: w})
 		}
 		rg.swap(d.edges("a>b", "b>c"))
-		if c := rg.rest(); c[engine.StateOK] != 3 {
+		if c := rg.rest(); c[resgraph.StateOK] != 3 {
 			t.Fatalf("counts %v", c)
 		}
 		rg.close()

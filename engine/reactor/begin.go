@@ -8,6 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // begin starts the runs that the machine decided on.
@@ -38,8 +39,8 @@ func (l *loop) begin(slots []int32) {
 // all that a run can tell.
 func (l *loop) skip(v *vertex) (unread string, skipped bool) {
 	if v.meta.Hidden || v.past.rested {
-		v.past.last = engine.StateOK
-		return "", l.settled(v, engine.StateOK)
+		v.past.last = resgraph.StateOK
+		return "", l.settled(v, resgraph.StateOK)
 	}
 	w := v.wired().Missing()
 	if w == nil && v.meta.Unread == "" {
@@ -58,15 +59,15 @@ func (l *loop) skip(v *vertex) (unread string, skipped bool) {
 	l.takeAsked(v)
 	if until != "" {
 		l.unknown(v, until)
-		return "", l.settled(v, engine.StateUnknown)
+		return "", l.settled(v, resgraph.StateUnknown)
 	}
 	err := fmt.Errorf("%s ended without sending %q, which %s needs", w.From.ID(), w.From.Key, w.Field)
-	l.report(v, Run{State: engine.StateFailed, Err: err})
-	return "", l.settled(v, engine.StateFailed)
+	l.report(v, Run{State: resgraph.StateFailed, Err: err})
+	return "", l.settled(v, resgraph.StateFailed)
 }
 
 // settled ends a run that was not necessary: it tells the machine and says so.
-func (l *loop) settled(v *vertex, s engine.State) bool {
+func (l *loop) settled(v *vertex, s resgraph.State) bool {
 	l.pool.jobs.end(v)
 	l.m.Done(v.slot, sched.Outcome{State: s})
 	l.setDue(v, false)
@@ -78,7 +79,7 @@ func (l *loop) settled(v *vertex, s engine.State) bool {
 func (l *loop) unknown(v *vertex, until string) {
 	l.awaits(v, until)
 	v.reports(v.wired().Unknown())
-	l.lay(v, l.report(v, Run{State: engine.StateUnknown, Noop: true}))
+	l.lay(v, l.report(v, Run{State: resgraph.StateUnknown, Noop: true}))
 }
 
 // enter prepares a vertex for a run. Its alarm is off: this run is the

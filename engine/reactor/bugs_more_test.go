@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestBug20_LimitsAreInSeconds: a limit lets runs through at its rate, to the
@@ -150,7 +151,7 @@ func TestBug22_WaitingIsNoSuccess(t *testing.T) {
 		if want := []int{0, 1, 2, 3, 4}; !slices.Equal(attempts, want) {
 			t.Errorf("attempts %v, want %v", attempts, want)
 		}
-		if s := rg.state("below"); s.State != engine.StateBlocked || w.count("below") > 0 {
+		if s := rg.state("below"); s.State != resgraph.StateBlocked || w.count("below") > 0 {
 			t.Errorf("below is %s after %d runs", s.State, w.count("below"))
 		}
 	})
@@ -274,14 +275,14 @@ func TestBug25_FailureInASwapLeavesTheOldGraph(t *testing.T) {
 				before := w.count(n)
 				ev[n] <- struct{}{}
 				synctest.Wait()
-				if s := rg.state(n); s.State != engine.StateOK || w.count(n) == before {
+				if s := rg.state(n); s.State != resgraph.StateOK || w.count(n) == before {
 					t.Errorf("%s broken: %s is %s: %v; it ran %d times for an event", broken, n, s.State, s.Err, w.count(n)-before)
 				}
 			}
 		}
 		rg.swap(mk("3", ""))
 		synctest.Wait()
-		if c, err := rg.r.Counts(t.Context()); err != nil || c != (reactor.Counts{engine.StateOK: 4}) {
+		if c, err := rg.r.Counts(t.Context()); err != nil || c != (reactor.Counts{resgraph.StateOK: 4}) {
 			t.Errorf("counts %v, %v", c, err)
 		}
 		rg.close()

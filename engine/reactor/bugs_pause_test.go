@@ -9,8 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // The bugs of stopping and going on, once more for the pauses of an operator.
@@ -50,7 +50,7 @@ func TestBug07_FailureWhilePaused(t *testing.T) {
 		rg.pause(t, "f")
 		close(lost)
 		synctest.Wait()
-		if s := rg.state("f"); s.State != engine.StateFailed || !strings.Contains(fmt.Sprint(s.Err), "lost") {
+		if s := rg.state("f"); s.State != resgraph.StateFailed || !strings.Contains(fmt.Sprint(s.Err), "lost") {
 			t.Errorf("f is %s: %v", s.State, s.Err)
 		}
 		rg.pause(t, "f")
@@ -80,18 +80,18 @@ func TestBug08_RemovalWhilePaused(t *testing.T) {
 		synctest.Wait()
 		atOnce(t, "the removal", rg.changeTo(newDecl(t).add("z", &fake{w: w})))
 		synctest.Wait()
-		if c, err := rg.r.Counts(t.Context()); err != nil || c != (reactor.Counts{engine.StateOK: 1}) {
+		if c, err := rg.r.Counts(t.Context()); err != nil || c != (reactor.Counts{resgraph.StateOK: 1}) {
 			t.Errorf("after the removal: counts %v, %v", c, err)
 		}
 		rg.swap(with())
 		synctest.Wait()
-		if s := rg.state("f"); s.State != engine.StatePaused || w.count("f") != 1 {
+		if s := rg.state("f"); s.State != resgraph.StatePaused || w.count("f") != 1 {
 			t.Errorf("back again f is %s, after %d runs", s.State, w.count("f"))
 		}
 		rg.resume(t, "f")
 		ev <- struct{}{}
 		synctest.Wait()
-		if s := rg.state("f"); s.State != engine.StateOK || w.count("f") != 3 {
+		if s := rg.state("f"); s.State != resgraph.StateOK || w.count("f") != 3 {
 			t.Errorf("resumed f is %s, after %d runs", s.State, w.count("f"))
 		}
 	})
@@ -134,7 +134,7 @@ func TestBug09_PausesKeepInStep(t *testing.T) {
 			}
 			rg.resume(t, "f")
 			s, wantErr := rg.state("f"), now.Load()%3 == 2
-			if seen.Load() != now.Load() || wantErr != (s.State == engine.StateFailed) {
+			if seen.Load() != now.Load() || wantErr != (s.State == resgraph.StateFailed) {
 				t.Errorf("%d: it has seen %d of %d and is %s", i, seen.Load(), now.Load(), s.State)
 			}
 			if wantErr != (s.Err != nil) || wantErr && !strings.HasSuffix(s.Err.Error(), fmt.Sprint(now.Load())) {

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -67,13 +68,13 @@ func (p *panicking) Shared() (string, func(context.Context, engine.Host) (engine
 func TestBug27_PanicInAnyMethod(t *testing.T) {
 	for _, c := range []struct {
 		in    string
-		where engine.State
+		where resgraph.State
 	}{
-		{in: "Init", where: engine.StateFailed}, {in: "Shared", where: engine.StateFailed}, {in: "open", where: engine.StateFailed},
-		{in: "Watch", where: engine.StateFailed}, {in: "CheckApply", where: engine.StateFailed},
-		{in: "Validate", where: engine.StateFailed}, {in: "Begin", where: engine.StateFailed},
-		{in: "Cmp", where: engine.StateOK}, {in: "End", where: engine.StateOK},
-		{in: "Close", where: engine.StateOK}, {in: "Cleanup", where: engine.StateOK},
+		{in: "Init", where: resgraph.StateFailed}, {in: "Shared", where: resgraph.StateFailed}, {in: "open", where: resgraph.StateFailed},
+		{in: "Watch", where: resgraph.StateFailed}, {in: "CheckApply", where: resgraph.StateFailed},
+		{in: "Validate", where: resgraph.StateFailed}, {in: "Begin", where: resgraph.StateFailed},
+		{in: "Cmp", where: resgraph.StateOK}, {in: "End", where: resgraph.StateOK},
+		{in: "Close", where: resgraph.StateOK}, {in: "Cleanup", where: resgraph.StateOK},
 	} {
 		t.Run(c.in, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -97,7 +98,7 @@ func TestBug27_PanicInAnyMethod(t *testing.T) {
 					rg.swap(mk(want))
 					synctest.Wait()
 					s := rg.state("bad")
-					if s.State != c.where || c.where == engine.StateFailed && !strings.Contains(fmt.Sprint(s.Err), "boom in "+c.in) {
+					if s.State != c.where || c.where == resgraph.StateFailed && !strings.Contains(fmt.Sprint(s.Err), "boom in "+c.in) {
 						t.Errorf("it is %s: %v", s.State, s.Err)
 					}
 				}
@@ -157,7 +158,7 @@ func TestBug33_FailedVerticesAtASwap(t *testing.T) {
 				if inits := only(w.order(), "init "); len(inits) != 2 {
 					t.Errorf("identical graphs led to %v", inits)
 				}
-				if s := rg.state("leave"); s.State != engine.StateFailed || s.RetryIn > 0 {
+				if s := rg.state("leave"); s.State != resgraph.StateFailed || s.RetryIn > 0 {
 					t.Errorf("the one without it is %s: %v", s.State, s.Err)
 				}
 			})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // The tests named TestBugNN are those of docs/development/bugs.md: each is of a
@@ -144,7 +145,7 @@ func TestBug02_NoRunBeforeWatchIsReady(t *testing.T) {
 			ev <- struct{}{}
 		}
 		rg.rest()
-		if n := w.count("child"); n < 2 || rg.state("child").State != engine.StateOK {
+		if n := w.count("child"); n < 2 || rg.state("child").State != resgraph.StateOK {
 			t.Errorf("the child is %s after %d runs", rg.state("child").State, n)
 		}
 	})
@@ -184,7 +185,7 @@ func TestBug03_WatchRestartWaitsForTheRun(t *testing.T) {
 		f.MetaParams().Retry = 1
 		rg.swap(newDecl(t).add("f", f))
 		rg.rest()
-		if s := rg.state("f"); starts.Load() != 2 || w.count("f") != 3 || s.State != engine.StateOK {
+		if s := rg.state("f"); starts.Load() != 2 || w.count("f") != 3 || s.State != resgraph.StateOK {
 			t.Errorf("%d Watches, %d runs, %s: %v; want 2, 3, ok", starts.Load(), w.count("f"), s.State, s.Err)
 		}
 	})
@@ -319,11 +320,11 @@ func TestBug06_SwapOfADeadVertex(t *testing.T) {
 				f.w = w
 				dead := f // a copy
 				rg.swap(newDecl(t).add("f", &dead))
-				if c := rg.rest(); c[engine.StateFailed] != 1 {
+				if c := rg.rest(); c[resgraph.StateFailed] != 1 {
 					t.Fatalf("counts %v", c)
 				}
 				atOnce(t, "the swap", rg.changeTo(newDecl(t).add("f", &fake{w: w, Want: "2"})))
-				if c := rg.rest(); c[engine.StateOK] != 1 {
+				if c := rg.rest(); c[resgraph.StateOK] != 1 {
 					t.Errorf("counts %v", c)
 				}
 			})
@@ -358,14 +359,14 @@ func TestBug07_FailureWhileSuspended(t *testing.T) {
 						t.Fatal("the swap took effect")
 					}
 					synctest.Wait()
-					if s := rg.state("f"); s.State != engine.StateFailed || !strings.Contains(fmt.Sprint(s.Err), "only once") {
+					if s := rg.state("f"); s.State != resgraph.StateFailed || !strings.Contains(fmt.Sprint(s.Err), "only once") {
 						t.Errorf("f is %s: %v", s.State, s.Err)
 					}
 				}
 				if !last {
 					atOnce(t, "the swap", rg.changeTo(newDecl(t).add("f", &fake{w: w, Want: "1"}).add("z", &fake{w: w})))
 					synctest.Wait()
-					if s := rg.state("f"); s.State != engine.StateOK {
+					if s := rg.state("f"); s.State != resgraph.StateOK {
 						t.Errorf("f is %s: %v", s.State, s.Err)
 					}
 				}
@@ -407,7 +408,7 @@ func TestBug08_RemovalAfterAResume(t *testing.T) {
 		}
 		atOnce(t, "the removal", rg.changeTo(newDecl(t).add("z", &fake{w: w})))
 		synctest.Wait()
-		if c, err := rg.r.Counts(t.Context()); err != nil || c != (reactor.Counts{engine.StateOK: 1}) {
+		if c, err := rg.r.Counts(t.Context()); err != nil || c != (reactor.Counts{resgraph.StateOK: 1}) {
 			t.Errorf("counts %v, %v", c, err)
 		}
 		if i, c := only(w.order(), "init f"), only(w.order(), "cleanup f"); len(i) != 3 || len(c) != 2 {
@@ -451,7 +452,7 @@ func TestBug09_SuspendAndResumeKeepInStep(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		expect := func(want engine.State, text string) {
+		expect := func(want resgraph.State, text string) {
 			t.Helper()
 			if s := rg.state("f"); s.State != want || text != "" && !strings.Contains(fmt.Sprint(s.Err), text) {
 				t.Fatalf("f is %s: %v; want %s: %s", s.State, s.Err, want, text)
@@ -460,21 +461,21 @@ func TestBug09_SuspendAndResumeKeepInStep(t *testing.T) {
 		for range 3 {
 			broken.Store(true)
 			failed()
-			expect(engine.StateFailed, "broken")
+			expect(resgraph.StateFailed, "broken")
 			broken.Store(false)
 			failed()
-			expect(engine.StateOK, "")
+			expect(resgraph.StateOK, "")
 		}
 		steps <- func(*fake) error { return errors.New("first") }
 		synctest.Wait()
 		failed()
-		expect(engine.StateOK, "")
+		expect(resgraph.StateOK, "")
 		steps <- func(*fake) error { return errors.New("second") }
 		synctest.Wait()
-		expect(engine.StateOK, "")
+		expect(resgraph.StateOK, "")
 		steps <- func(*fake) error { return nil }
 		synctest.Wait()
-		expect(engine.StateFailed, "Watch returned although nobody told it to end")
+		expect(resgraph.StateFailed, "Watch returned although nobody told it to end")
 	})
 }
 

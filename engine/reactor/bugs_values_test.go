@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestBug13_ValuesFindTheirWayOverSwaps: whichever side of a wire is replaced, the
@@ -59,13 +60,13 @@ func TestBug13_ValuesFindTheirWayOverSwaps(t *testing.T) {
 				synctest.Wait()
 				rg.swap(mk(want[0], want[1]))
 				synctest.Wait()
-				if s := rg.state("dst"); s.State != engine.StateOK || last() != want[1]+" v0" {
+				if s := rg.state("dst"); s.State != resgraph.StateOK || last() != want[1]+" v0" {
 					t.Errorf("after the swap dst is %s with %q", s.State, last())
 				}
 				out.Store(1)
 				ev <- struct{}{}
 				synctest.Wait()
-				if s := rg.state("dst"); s.State != engine.StateOK || last() != want[1]+" v1" {
+				if s := rg.state("dst"); s.State != resgraph.StateOK || last() != want[1]+" v1" {
 					t.Errorf("after the next value dst is %s with %q", s.State, last())
 				}
 			})

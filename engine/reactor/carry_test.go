@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -39,7 +40,7 @@ func TestRefusedValueBeforeRunning(t *testing.T) {
 		ev <- struct{}{}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if s := rg.state("b"); s.State != engine.StateFailed || w.count("b") != 0 {
+		if s := rg.state("b"); s.State != resgraph.StateFailed || w.count("b") != 0 {
 			t.Errorf("b is %s after %d runs", s.State, w.count("b"))
 		}
 	})
@@ -117,13 +118,13 @@ func TestSwapReplacesWhatCouldNotBeBroughtBack(t *testing.T) {
 			t.Fatal("the swap took effect")
 		}
 		synctest.Wait()
-		if s := rg.state("x"); s.State != engine.StateFailed || s.Err == nil {
+		if s := rg.state("x"); s.State != resgraph.StateFailed || s.Err == nil {
 			t.Errorf("x is %s: %v", s.State, s.Err)
 		}
 		broken = false
 		rg.swap(mk("1"))
 		synctest.Wait()
-		if s := rg.state("x"); s.State != engine.StateOK || w.count("x") != 2 {
+		if s := rg.state("x"); s.State != resgraph.StateOK || w.count("x") != 2 {
 			t.Errorf("x is %s after %d runs: %v", s.State, w.count("x"), s.Err)
 		}
 	})
@@ -148,7 +149,7 @@ func TestSwapOfOneThatWaitsForItsPredecessor(t *testing.T) {
 		rg.swap(newDecl(t).add("x", second))
 		rg.swap(newDecl(t).add("x", &fake{w: w, Want: "3", initErr: func() error { time.Sleep(time.Minute); return nil }}))
 		synctest.Wait()
-		if s := rg.state("x"); s.State != engine.StateOK {
+		if s := rg.state("x"); s.State != resgraph.StateOK {
 			t.Errorf("x is %s", s.State)
 		}
 	})
@@ -236,7 +237,7 @@ func TestLaw13SemaphoresInAnyOrder(t *testing.T) {
 		rg.swap(d.edges("gate 1>y x", "gate 2>x y"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if c, err := rg.r.Counts(t.Context()); err != nil || c[engine.StateOK] != 5 {
+		if c, err := rg.r.Counts(t.Context()); err != nil || c[resgraph.StateOK] != 5 {
 			t.Errorf("counts %v, %v", c, err)
 		}
 	})

@@ -5,6 +5,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // oldOnes returns the vertices that leave, the replaced ones first, and how many these are.
@@ -91,7 +92,7 @@ func (s *swap) numberOf(v *vertex) int32 {
 type swap struct {
 	st      *Stage
 	r       *Reactor
-	g       *engine.Graph // the new graph, or a part of it
+	g       *resgraph.Graph // the new graph, or a part of it
 	part    bool
 	order   []int     // topological, of g
 	all     []*vertex // by index of g: kept ones, new ones, and running ones without a value in a part

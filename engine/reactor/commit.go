@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -94,7 +94,7 @@ func (s *swap) onlyFresh() *swap {
 		return s
 	}
 	part := *s
-	part.part, part.g, part.all = true, graph.New[*engine.Vertex](s.g.Name), slices.Clone(s.fresh)
+	part.part, part.g, part.all = true, graph.New[*resgraph.Vertex](s.g.Name), slices.Clone(s.fresh)
 	for _, v := range s.fresh {
 		_, _ = part.g.Add(v.ID, s.g.Value(int(l.named(v.ID).index))) // ids are unique
 	}

@@ -7,17 +7,18 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // Compare compares a graph, or a part of one, with the graph that runs, for Same. Its resources must have been
 // made, need not have been validated, and must not be altered any more. Vertices without a value are left out.
 // It takes all processors for as long as that takes, and does not block.
-func (st *Stage) Compare(g *engine.Graph) {
+func (st *Stage) Compare(g *resgraph.Graph) {
 	st.draft, st.same = g, make([]bool, g.Len())
 	st.r.values.RLock()
 	defer st.r.values.RUnlock()
-	st.r.pairs(g, func(i int, decl *engine.Vertex, v *vertex) {
+	st.r.pairs(g, func(i int, decl *resgraph.Vertex, v *vertex) {
 		if decl == nil || decl.Res == nil {
 			return
 		}
@@ -42,12 +43,12 @@ func (st *Stage) Same(id string) bool {
 func (st *Stage) SameAt(i int) bool { return i < len(st.same) && st.same[i] }
 
 // isSame is Same for vertex i of a graph, where that is still the one that was compared.
-func (st *Stage) isSame(i int, decl *engine.Vertex) bool {
+func (st *Stage) isSame(i int, decl *resgraph.Vertex) bool {
 	return st.SameAt(i) && st.draft.Value(i) == decl
 }
 
 // pairs calls do, on all processors, for each vertex of a graph under whose id one runs.
-func (r *Reactor) pairs(g *engine.Graph, do func(i int, decl *engine.Vertex, v *vertex)) {
+func (r *Reactor) pairs(g *resgraph.Graph, do func(i int, decl *resgraph.Vertex, v *vertex)) {
 	const chunk = 2000
 	some := func(from, to int) {
 		old := from // where the next one stands in the old graph, as a rule
@@ -86,13 +87,13 @@ func (r *Reactor) likely(id string, at int) *vertex {
 
 // same reports whether v may go on in the place of a declared one, to which the
 // values have been carried.
-func (v *vertex) same(d *engine.Vertex) (yes bool) {
+func (v *vertex) same(d *resgraph.Vertex) (yes bool) {
 	panicked := engine.Guard("Cmp", func() error { yes = v.equals(d); return nil })
 	return yes && panicked == nil // the making of the new one tells of the panic
 }
 
 // equals is same without a guard: methods of the resource may panic.
-func (v *vertex) equals(d *engine.Vertex) bool {
+func (v *vertex) equals(d *resgraph.Vertex) bool {
 	if v.once != d.Special().Once || !v.Begun() && !v.meta.Hidden {
 		return false // a Swap that failed could not bring it back
 	}
@@ -109,7 +110,7 @@ func (v *vertex) equals(d *engine.Vertex) bool {
 }
 
 // runs reports whether a declared vertex has the very resource that runs, and receives the same.
-func (v *vertex) runs(d *engine.Vertex) bool {
+func (v *vertex) runs(d *resgraph.Vertex) bool {
 	t := reflect.TypeOf(d.Res)
 	return t != nil && t.Comparable() && v.Res == d.Res && v.once == d.Special().Once && (v.Begun() || v.meta.Hidden) && v.wired().Same(d.Recv)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // slowHost runs commands with a cost that last until they are let go, or killed.
@@ -82,7 +83,7 @@ func TestFindingB1SwapWaitsForTheLeavingTransactionOnly(t *testing.T) {
 		synctest.Wait()
 		rg.swap(newDecl(t).add("other", &fake{w: w}))
 		synctest.Wait()
-		if rg.state("other").State != engine.StateOK {
+		if rg.state("other").State != resgraph.StateOK {
 			t.Errorf("other is %s while the transaction runs", rg.state("other").State)
 		}
 		if !strings.Contains(log.String(), "is let finish") || !strings.Contains(log.String(), "resource=fake[p] command=dpkg") || !strings.Contains(log.String(), "half written") {
@@ -95,7 +96,7 @@ func TestFindingB1SwapWaitsForTheLeavingTransactionOnly(t *testing.T) {
 		}
 		close(h.goOn)
 		rg.rest()
-		if runs := rg.runs("p"); len(runs) != 2 || !runs[0].Changed || runs[1].State != engine.StateOK {
+		if runs := rg.runs("p"); len(runs) != 2 || !runs[0].Changed || runs[1].State != resgraph.StateOK {
 			t.Errorf("%+v", runs)
 		}
 	})

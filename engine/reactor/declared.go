@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -272,7 +273,7 @@ func drop(m map[string]any, path string) bool {
 }
 
 // wireText says where a parameter gets its value from.
-func wireText(w engine.Wire) string {
+func wireText(w resgraph.Wire) string {
 	text := w.Field + "=" + w.From.String()
 	if w.Formula != nil {
 		text += " " + w.Formula.Sum

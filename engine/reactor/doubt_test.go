@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // tree is a world in which each thing needs the one before it, as files need folders.
@@ -51,7 +52,7 @@ func (rg *rig) failures() (list []string) {
 	rg.mu.Lock()
 	defer rg.mu.Unlock()
 	for _, r := range rg.ran {
-		if r.State == engine.StateFailed {
+		if r.State == resgraph.StateFailed {
 			list = append(list, fmt.Sprint(r.Resource, " ", r.Err))
 		}
 	}
@@ -87,7 +88,7 @@ func TestFindingC11GoneTogether(t *testing.T) {
 					if list := rg.failures(); len(list) > 0 {
 						t.Errorf("told of %q", list)
 					}
-					want := map[reactor.Noop]engine.State{reactor.NoopOff: engine.StateOK, reactor.NoopAll: engine.StateUnknown}[noop]
+					want := map[reactor.Noop]resgraph.State{reactor.NoopOff: resgraph.StateOK, reactor.NoopAll: resgraph.StateUnknown}[noop]
 					if s := rg.state("d"); s.State != want {
 						t.Errorf("it is %s", s.State)
 					}

@@ -5,9 +5,9 @@ import (
 	"math"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // event marks v dirty.
@@ -76,11 +76,11 @@ func (l *loop) endDeferral(v *vertex) {
 func (l *loop) updateHold(v *vertex) {
 	switch {
 	case l.holds.pauses.Of(v.ID) != nil:
-		l.m.Hold(v.slot, engine.StatePaused)
+		l.m.Hold(v.slot, resgraph.StatePaused)
 	case v.hold.HeldBy(LimitFlapping):
 		l.m.Aside(v.slot)
 	case v.hold.IsHeld(), v.hold.Deferred() == hold.ByValue:
-		l.m.Hold(v.slot, engine.StateHeld)
+		l.m.Hold(v.slot, resgraph.StateHeld)
 	default:
 		l.m.Release(v.slot)
 	}
@@ -88,9 +88,9 @@ func (l *loop) updateHold(v *vertex) {
 }
 
 // dirty reports whether a vertex in this state has something to do.
-func dirty(s engine.State) bool {
+func dirty(s resgraph.State) bool {
 	switch s {
-	case engine.StateWaiting, engine.StateRunning, engine.StateBlocked:
+	case resgraph.StateWaiting, resgraph.StateRunning, resgraph.StateBlocked:
 		return true
 	default:
 		return false

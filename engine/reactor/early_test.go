@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // half is a batch in which what right names is right, what bad names cannot be looked at, and all else takes an hour
@@ -54,10 +55,10 @@ func TestFindingB4RightMembersDoNotWait(t *testing.T) {
 				}
 				rg.swap(d.add("below", &fake{w: w}).edges(right + ">below"))
 				time.Sleep(time.Second)
-				if s := rg.state(right).State; s != engine.StateOK {
+				if s := rg.state(right).State; s != resgraph.StateOK {
 					t.Errorf("%s, which is right, is %s", right, s)
 				}
-				if s := rg.state("bad").State; s != engine.StateFailed {
+				if s := rg.state("bad").State; s != resgraph.StateFailed {
 					t.Errorf("bad, which cannot be looked at, is %s", s)
 				}
 				if parallel > 1 && w.count("below") != 1 {
@@ -115,7 +116,7 @@ func TestFindingB4SerialBesideItsBatch(t *testing.T) {
 		if n := w.count("a"); n != 2 {
 			t.Errorf("a ran %d times, want once more for the event", n)
 		}
-		if s := rg.state("c").State; s != engine.StateOK {
+		if s := rg.state("c").State; s != resgraph.StateOK {
 			t.Errorf("c is %s", s)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
@@ -56,12 +57,12 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	g := graph.New[*engine.Vertex]("steps")
+	g := graph.New[*resgraph.Vertex]("steps")
 	for _, name := range []string{"first", "second"} {
 		step := &stepRes{}
 		step.SetKind("step")
 		step.SetName(name)
-		if _, err := g.Add(step.String(), &engine.Vertex{Res: step}); err != nil {
+		if _, err := g.Add(step.String(), &resgraph.Vertex{Res: step}); err != nil {
 			panic(err)
 		}
 	}

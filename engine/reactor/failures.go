@@ -5,6 +5,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -91,7 +92,7 @@ type doubts map[*vertex]struct{}
 type places map[string]schema.Pos
 
 // note keeps the place of a vertex that is on a target. A resource that panics is on none.
-func (p *places) note(v *vertex, decl *engine.Vertex) {
+func (p *places) note(v *vertex, decl *resgraph.Vertex) {
 	if !v.abil.Targeted || decl.Pos.IsZero() {
 		return
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/graph"
@@ -180,22 +181,22 @@ func (w *stage) order() []string {
 // decl makes graphs in a few words.
 type decl struct {
 	t testing.TB
-	g *engine.Graph
+	g *resgraph.Graph
 }
 
-func newDecl(t testing.TB) *decl { return &decl{t, graph.New[*engine.Vertex]("test")} }
+func newDecl(t testing.TB) *decl { return &decl{t, graph.New[*resgraph.Vertex]("test")} }
 
 func (d *decl) add(name string, res engine.Res, wires ...string) *decl {
 	res.SetKind("fake")
 	res.SetName(name)
-	v := &engine.Vertex{Res: res}
+	v := &resgraph.Vertex{Res: res}
 	for _, w := range wires {
 		field, from, _ := strings.Cut(w, "=")
 		ref, err := schema.ParseRef(from)
 		if err != nil {
 			d.t.Fatal(err)
 		}
-		v.Recv = append(v.Recv, engine.Wire{Field: field, From: ref})
+		v.Recv = append(v.Recv, resgraph.Wire{Field: field, From: ref})
 	}
 	if _, err := d.g.Add("fake["+name+"]", v); err != nil {
 		d.t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // pause puts a pause into effect, for a time or until it is resumed.
@@ -85,7 +86,7 @@ func (l *loop) overBudget(v *vertex) {
 	}
 	l.hold(v, &Held{Limit: LimitBudget, Reason: "the budget of " + l.account.String() + " changes is used up"})
 	l.runAgain(v)
-	l.report(v, Run{State: engine.StateHeld, Noop: true, Duration: v.run.job.out.took})
+	l.report(v, Run{State: resgraph.StateHeld, Noop: true, Duration: v.run.job.out.took})
 	l.afterHeld(v)
 }
 
@@ -101,7 +102,7 @@ func (l *loop) redo(v *vertex) {
 func (l *loop) runAgain(v *vertex) {
 	l.giveAsked(v)
 	l.m.Event(v.slot)
-	l.m.Done(v.slot, sched.Outcome{State: engine.StateOK})
+	l.m.Done(v.slot, sched.Outcome{State: resgraph.StateOK})
 	l.setDue(v, dirty(l.m.State(v.slot)))
 }
 

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // holds hold vertices, and let them go: pauses, the change budget, flapping, storms, and waits for
@@ -56,6 +56,6 @@ func drifted(triggers []Trigger) bool {
 // stormRan counts a run that has ended.
 func (b *holds) stormRan(v *vertex, run *Run, now int64, limit Storm) {
 	run.RetryIn = b.storms.Ran(v, hold.End{
-		Failed: run.State == engine.StateFailed, Changed: run.Changed, Drift: drifted(v.run.job.triggers), Took: run.Duration, Retry: run.Retry, RetryIn: run.RetryIn,
+		Failed: run.State == resgraph.StateFailed, Changed: run.Changed, Drift: drifted(v.run.job.triggers), Took: run.Duration, Retry: run.Retry, RetryIn: run.RetryIn,
 	}, now, limit)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -65,12 +66,12 @@ func TestBudget(t *testing.T) {
 		}
 		rg.swap(d)
 		c := rg.rest()
-		if c[engine.StateHeld] != 7 || c[engine.StateOK] != 13 || c[engine.StateBlocked] != 1 {
+		if c[resgraph.StateHeld] != 7 || c[resgraph.StateOK] != 13 || c[resgraph.StateBlocked] != 1 {
 			t.Fatalf("counts %v", c)
 		}
 		held := ""
 		for i := range 10 {
-			if s := rg.state(fmt.Sprint("bad", i)); s.State == engine.StateHeld {
+			if s := rg.state(fmt.Sprint("bad", i)); s.State == resgraph.StateHeld {
 				held = fmt.Sprint("bad", i)
 				if s.Held == nil || s.Held.Limit != reactor.LimitBudget || s.Held.For != 0 {
 					t.Errorf("%s is held by %+v", held, s.Held)
@@ -78,18 +79,18 @@ func TestBudget(t *testing.T) {
 			}
 		}
 		runs := rg.runs(held)
-		if last := runs[len(runs)-1]; last.State != engine.StateHeld || len(last.Changes) != 1 || last.Changed {
+		if last := runs[len(runs)-1]; last.State != resgraph.StateHeld || len(last.Changes) != 1 || last.Changed {
 			t.Errorf("the run of %s: %+v", held, last)
 		}
 		time.Sleep(time.Hour) // it goes on only when told
-		if c, _ := rg.r.Counts(t.Context()); c[engine.StateHeld] != 7 {
+		if c, _ := rg.r.Counts(t.Context()); c[resgraph.StateHeld] != 7 {
 			t.Fatalf("counts %v", c)
 		}
 		if err := rg.r.Resume(t.Context(), "fake["+held+"]"); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if c, _ := rg.r.Counts(t.Context()); c[engine.StateHeld] != 6 {
+		if c, _ := rg.r.Counts(t.Context()); c[resgraph.StateHeld] != 6 {
 			t.Errorf("counts %v after one was resumed", c)
 		}
 		for _, want := range []int{3, 0} {
@@ -97,11 +98,11 @@ func TestBudget(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			if c, _ := rg.r.Counts(t.Context()); c[engine.StateHeld] != want {
+			if c, _ := rg.r.Counts(t.Context()); c[resgraph.StateHeld] != want {
 				t.Errorf("counts %v, want %d held", c, want)
 			}
 		}
-		if s := rg.state("below"); s.State != engine.StateOK {
+		if s := rg.state("below"); s.State != resgraph.StateOK {
 			t.Errorf("what is below is %s", s.State)
 		}
 	})
@@ -120,14 +121,14 @@ func TestBudgetWithin(t *testing.T) {
 			tick <- struct{}{}
 		}
 		synctest.Wait()
-		if s := rg.state("a"); s.State != engine.StateOK || s.Changed != 11 {
+		if s := rg.state("a"); s.State != resgraph.StateOK || s.Changed != 11 {
 			t.Errorf("it is %s and has changed %d times", s.State, s.Changed)
 		}
 		tick <- struct{}{}
 		synctest.Wait()
 		tick <- struct{}{}
 		synctest.Wait()
-		if s := rg.state("a"); s.State != engine.StateHeld {
+		if s := rg.state("a"); s.State != resgraph.StateHeld {
 			t.Errorf("it is %s", s.State)
 		}
 	})
@@ -150,7 +151,7 @@ func TestBudgetShare(t *testing.T) {
 			d.add(fmt.Sprint(i), f)
 		}
 		rg.swap(d)
-		if c := rg.rest(); c[engine.StateOK] != 2 || c[engine.StateHeld] != 8 {
+		if c := rg.rest(); c[resgraph.StateOK] != 2 || c[resgraph.StateHeld] != 8 {
 			t.Errorf("counts %v", c)
 		}
 	})
@@ -179,8 +180,8 @@ func TestBudgetIsNotSpentOnNothing(t *testing.T) {
 		}
 		rg.swap(newDecl(t).add("a", lies).add("b", lies2(lies)).add("c", fails).add("d", last).edges("a>b", "b>c"))
 		rg.rest()
-		for id, want := range map[string]engine.State{
-			"a": engine.StateOK, "b": engine.StateOK, "c": engine.StateFailed, "d": engine.StateHeld,
+		for id, want := range map[string]resgraph.State{
+			"a": resgraph.StateOK, "b": resgraph.StateOK, "c": resgraph.StateFailed, "d": resgraph.StateHeld,
 		} {
 			if s := rg.state(id); s.State != want {
 				t.Errorf("%s is %s, want %s", id, s.State, want)
@@ -230,12 +231,12 @@ func TestFlapping(t *testing.T) {
 			return rg.state("a")
 		}
 		for i := range 2 {
-			if s := round(); s.State != engine.StateOK {
+			if s := round(); s.State != resgraph.StateOK {
 				t.Fatalf("after %d corrections it is %s", i+1, s.State)
 			}
 		}
 		s := round()
-		if s.State != engine.StateHeld || s.Held.Limit != reactor.LimitFlapping || s.Held.For != 10*time.Second ||
+		if s.State != resgraph.StateHeld || s.Held.Limit != reactor.LimitFlapping || s.Held.For != 10*time.Second ||
 			!strings.Contains(s.Held.Reason, "theirs") {
 			t.Fatalf("after 3 corrections it is %s, %+v", s.State, s.Held)
 		}
@@ -252,7 +253,7 @@ func TestFlapping(t *testing.T) {
 			}
 			time.Sleep(2 * time.Millisecond)
 			synctest.Wait()
-			if s := rg.state("a"); w.count("a") == runs || s.State != engine.StateHeld {
+			if s := rg.state("a"); w.count("a") == runs || s.State != resgraph.StateHeld {
 				t.Errorf("after the pause of %d s it is %s", pause, s.State)
 			}
 		}
@@ -260,7 +261,7 @@ func TestFlapping(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if s := rg.state("a"); s.State != engine.StateOK {
+		if s := rg.state("a"); s.State != resgraph.StateOK {
 			t.Errorf("resumed it is %s", s.State)
 		}
 	})
@@ -287,7 +288,7 @@ func TestFindingK3LeftAloneBlocksNothing(t *testing.T) {
 		rg.swap(newDecl(t).add("a", src).add("below", below).add("reads", reads, "want=fake[a].secret").add("last", last).
 			edges("a>below", "a>reads", "reads>last"))
 		rg.rest()
-		for rg.state("a").State != engine.StateHeld {
+		for rg.state("a").State != resgraph.StateHeld {
 			drift <- struct{}{}
 			synctest.Wait()
 		}
@@ -306,10 +307,10 @@ func TestFindingK3LeftAloneBlocksNothing(t *testing.T) {
 				t.Errorf("%s was run %d times meanwhile, want %d", id, got, want)
 			}
 		}
-		if s := rg.state("reads"); s.State != engine.StateHeld || s.Held == nil || !strings.Contains(s.Held.Reason, "a value of fake[a]") {
+		if s := rg.state("reads"); s.State != resgraph.StateHeld || s.Held == nil || !strings.Contains(s.Held.Reason, "a value of fake[a]") {
 			t.Errorf("what receives a value is %s: %+v", s.State, s.Held)
 		}
-		if s := rg.state("last"); s.State != engine.StateBlocked || s.BlockedBy != "fake[reads]" {
+		if s := rg.state("last"); s.State != resgraph.StateBlocked || s.BlockedBy != "fake[reads]" {
 			t.Errorf("what is below that is %s by %s", s.State, s.BlockedBy)
 		}
 		if err := rg.r.Resume(t.Context(), "fake[a]"); err != nil {
@@ -317,7 +318,7 @@ func TestFindingK3LeftAloneBlocksNothing(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, id := range []string{"a", "reads", "last"} {
-			if s := rg.state(id); s.State != engine.StateOK || w.count(id) == before[id] {
+			if s := rg.state(id); s.State != resgraph.StateOK || w.count(id) == before[id] {
 				t.Errorf("%s is %s after that", id, s.State)
 			}
 		}
@@ -337,12 +338,12 @@ func TestFlappingEnds(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(time.Hour)
-		if s := rg.state("a"); s.State != engine.StateOK {
+		if s := rg.state("a"); s.State != resgraph.StateOK {
 			t.Fatalf("it is %s", s.State)
 		}
 		tick <- struct{}{}
 		synctest.Wait()
-		if s := rg.state("a"); s.State != engine.StateOK {
+		if s := rg.state("a"); s.State != resgraph.StateOK {
 			t.Errorf("one correction later it is %s", s.State)
 		}
 	})
@@ -362,7 +363,7 @@ func TestFlappingInSteps(t *testing.T) {
 			tick <- struct{}{}
 			synctest.Wait()
 		}
-		if s := rg.state("a"); s.State != engine.StateHeld || s.Changed > 6 {
+		if s := rg.state("a"); s.State != resgraph.StateHeld || s.Changed > 6 {
 			t.Errorf("it is %s, and was corrected %d times", s.State, s.Changed)
 		}
 	})
@@ -403,7 +404,7 @@ func TestNoFlapping(t *testing.T) {
 			time.Sleep(31 * time.Second)
 		}
 		for _, id := range []string{"other", "slow", "runs", "removes"} {
-			if s := rg.state(id); s.State != engine.StateOK || s.Changed < 20 {
+			if s := rg.state(id); s.State != resgraph.StateOK || s.Changed < 20 {
 				t.Errorf("%s is %s and has changed %d times", id, s.State, s.Changed)
 			}
 		}
@@ -442,11 +443,11 @@ func TestPause(t *testing.T) {
 			tick <- struct{}{}
 			time.Sleep(30 * time.Minute)
 			s := rg.state("a")
-			if s.State != engine.StatePaused || s.Pause == nil || s.Pause.Reason != "by hand" || w.count("a") != runs {
+			if s.State != resgraph.StatePaused || s.Pause == nil || s.Pause.Reason != "by hand" || w.count("a") != runs {
 				t.Errorf("it is %s, %+v, after %d runs", s.State, s.Pause, w.count("a")-runs)
 			}
 			time.Sleep(31 * time.Minute)
-			if s := rg.state("a"); s.State != engine.StateOK || w.count("a") == runs {
+			if s := rg.state("a"); s.State != resgraph.StateOK || w.count("a") == runs {
 				t.Errorf("afterwards it is %s", s.State)
 			}
 			time.Sleep(time.Minute)
@@ -471,7 +472,7 @@ func TestPauseHoldsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		rg.swap(newDecl(t).add("a", &fake{w: w}).add("b", &fake{w: w}).edges("a>b"))
-		if c := rg.rest(); c[engine.StatePaused] != 2 || w.count("a")+w.count("b") != 0 {
+		if c := rg.rest(); c[resgraph.StatePaused] != 2 || w.count("a")+w.count("b") != 0 {
 			t.Fatalf("counts %v", c)
 		}
 		if err := rg.r.Resume(t.Context(), "fake[a]"); err == nil || !strings.Contains(err.Error(), "everything is paused") {
@@ -484,7 +485,7 @@ func TestPauseHoldsBack(t *testing.T) {
 		if err := rg.r.Pause(t.Context(), reactor.Pause{Resource: "fake[a]"}); err != nil {
 			t.Fatal(err)
 		}
-		if s := rg.state("a"); s.State != engine.StatePaused || !s.Pause.Until.IsZero() {
+		if s := rg.state("a"); s.State != resgraph.StatePaused || !s.Pause.Until.IsZero() {
 			t.Errorf("it is %s", s.State)
 		}
 		if err := rg.r.Resume(t.Context(), "fake[a]"); err != nil {
@@ -517,7 +518,7 @@ func TestPauseSurvives(t *testing.T) {
 		time.Sleep(time.Hour)
 		rg = start()
 		rg.swap(graph())
-		if c := rg.rest(); c[engine.StatePaused] != 1 || w.count("a") != 1 || w.count("b") != 2 {
+		if c := rg.rest(); c[resgraph.StatePaused] != 1 || w.count("a") != 1 || w.count("b") != 2 {
 			t.Fatalf("counts %v, runs %v", c, w.runs)
 		}
 		rg.close()
@@ -525,14 +526,14 @@ func TestPauseSurvives(t *testing.T) {
 		rg = start()
 		rg.swap(graph())
 		time.Sleep(2*time.Hour + time.Minute)
-		if s := rg.state("a"); s.State != engine.StateOK {
+		if s := rg.state("a"); s.State != resgraph.StateOK {
 			t.Errorf("after the clock was set back it is %s", s.State)
 		}
 		rg.close()
 		rg = start()
 		defer rg.close()
 		rg.swap(graph())
-		if c := rg.rest(); c[engine.StatePaused] != 0 {
+		if c := rg.rest(); c[resgraph.StatePaused] != 0 {
 			t.Errorf("counts %v", c)
 		}
 	})
@@ -559,7 +560,7 @@ func TestPauseRefused(t *testing.T) {
 		if err := rg.r.Pause(t.Context(), reactor.Pause{Resource: "fake[a]"}); err == nil {
 			t.Error("a pause that cannot be recorded is taken")
 		}
-		if s := rg.state("a"); s.State == engine.StatePaused {
+		if s := rg.state("a"); s.State == resgraph.StatePaused {
 			t.Error("and in effect")
 		}
 	})
@@ -578,7 +579,7 @@ func TestBudgetSurvives(t *testing.T) {
 				d.add(fmt.Sprint("bad", i), f)
 			}
 			rg.swap(d)
-			if c, want := rg.rest(), 7; i > 0 && c[engine.StateHeld] != 10 || i == 0 && c[engine.StateHeld] != want {
+			if c, want := rg.rest(), 7; i > 0 && c[resgraph.StateHeld] != 10 || i == 0 && c[resgraph.StateHeld] != want {
 				t.Errorf("process %d: counts %v", i, c)
 			}
 			rg.close()
@@ -609,11 +610,11 @@ func TestBudgetCountsOverARestart(t *testing.T) {
 				rg.swap(d)
 				return rg.rest()
 			}
-			if c := run(2); c[engine.StateHeld] != 0 {
+			if c := run(2); c[resgraph.StateHeld] != 0 {
 				t.Fatalf("counts %v", c)
 			}
 			time.Sleep(c.later)
-			if got := run(3); got[engine.StateHeld] != c.held {
+			if got := run(3); got[resgraph.StateHeld] != c.held {
 				t.Errorf("%s later: counts %v, want %d held", c.later, got, c.held)
 			}
 		})
@@ -637,7 +638,7 @@ func TestBudgetUsedUpOverARestart(t *testing.T) {
 			if resume {
 				want = 2
 			}
-			if c := rg.rest(); c[engine.StateHeld] != want {
+			if c := rg.rest(); c[resgraph.StateHeld] != want {
 				t.Errorf("resume %t: counts %v, want %d held", resume, c, want)
 			}
 			rg.close()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // hostile is an error whose methods do what a test says.
@@ -94,7 +95,7 @@ func hostileIn(t *testing.T, where string, bad func() error, want string) {
 
 func firstFailure(rg *rig, name string) error {
 	for _, r := range rg.runs(name) {
-		if r.State == engine.StateFailed {
+		if r.State == resgraph.StateFailed {
 			return r.Err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -60,14 +61,14 @@ func TestValueWhileAWatchWaitsForItsRestart(t *testing.T) {
 		rg.rest()
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if s := rg.state("b"); s.State != engine.StateFailed {
+		if s := rg.state("b"); s.State != resgraph.StateFailed {
 			t.Fatalf("b is %s", s.State)
 		}
 		out = "2"
 		ev <- struct{}{}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if s := rg.state("b"); s.State != engine.StateOK || b.Want != "2" {
+		if s := rg.state("b"); s.State != resgraph.StateOK || b.Want != "2" {
 			t.Errorf("b is %s with %q", s.State, b.Want)
 		}
 	})
@@ -95,13 +96,13 @@ func TestRefusedValueOfAFieldWithoutRestart(t *testing.T) {
 		synctest.Wait()
 		own <- struct{}{}
 		synctest.Wait()
-		if s := rg.state("b"); s.State != engine.StateFailed || w.count("b") != 1 {
+		if s := rg.state("b"); s.State != resgraph.StateFailed || w.count("b") != 1 {
 			t.Fatalf("b is %s after %d runs", s.State, w.count("b"))
 		}
 		out = "3"
 		ev <- struct{}{}
 		synctest.Wait()
-		if s := rg.state("b"); s.State != engine.StateOK || b.Free != "3" || w.count("b") != 2 {
+		if s := rg.state("b"); s.State != resgraph.StateOK || b.Free != "3" || w.count("b") != 2 {
 			t.Errorf("b is %s with %q after %d runs", s.State, b.Free, w.count("b"))
 		}
 	})
@@ -129,7 +130,7 @@ func TestRefusedValueEndsARetry(t *testing.T) {
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		s := rg.state("b")
-		if s.State != engine.StateFailed || s.Err == nil || !strings.Contains(s.Err.Error(), "bad value") || s.RetryIn != 0 {
+		if s.State != resgraph.StateFailed || s.Err == nil || !strings.Contains(s.Err.Error(), "bad value") || s.RetryIn != 0 {
 			t.Errorf("b is %+v", s)
 		}
 	})
@@ -185,7 +186,7 @@ func TestSwapOfABatchMemberLeavesTheOthers(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		rg.swap(mk("a", "b"))
 		c := rg.rest()
-		if c[engine.StateOK] != 3 || w.count("a") != 1 || w.count("b") != 1 {
+		if c[resgraph.StateOK] != 3 || w.count("a") != 1 || w.count("b") != 1 {
 			t.Errorf("counts %v, a ran %d times: %v", c, w.count("a"), rg.state("a").Err)
 		}
 		// When all of them go, the run is cut.
@@ -279,7 +280,7 @@ func TestFailedExchangeOfAPolledVertexThatIgnoresItsEnd(t *testing.T) {
 		}
 		rg.rest()
 		for _, r := range rg.runs("x") {
-			if r.State != engine.StateOK {
+			if r.State != resgraph.StateOK {
 				t.Errorf("told of %s: %v", r.State, r.Err)
 			}
 		}

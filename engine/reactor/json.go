@@ -3,7 +3,7 @@ package reactor
 import (
 	"encoding/json"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Named returns the number of vertices by the word for their state. States without a vertex are left out.
@@ -11,7 +11,7 @@ func (c Counts) Named() map[string]int {
 	named := map[string]int{}
 	for s, n := range c {
 		if n > 0 {
-			named[engine.State(s).String()] = n
+			named[resgraph.State(s).String()] = n
 		}
 	}
 	return named
@@ -20,7 +20,7 @@ func (c Counts) Named() map[string]int {
 // CountsOf is the inverse of Counts.Named. A word that is no state, such as one of a newer version, is left out.
 func CountsOf(named map[string]int) (c Counts) {
 	for s := range c {
-		c[s] = named[engine.State(s).String()]
+		c[s] = named[resgraph.State(s).String()]
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // bubble runs f in virtual time.
@@ -57,7 +58,7 @@ func TestLaw1NoRunBeforeRunning(t *testing.T) {
 		poke := &fake{w: w, check: always(false, nil)}
 		rg.swap(newDecl(t).add("poke", poke).add("slow", slow).edges("poke!slow"))
 		synctest.Wait()
-		if s := rg.state("slow"); s.State != engine.StateStarting {
+		if s := rg.state("slow"); s.State != resgraph.StateStarting {
 			t.Errorf("slow is %s", s.State)
 		}
 		rg.rest()
@@ -76,7 +77,7 @@ func TestLaw1StartTimeout(t *testing.T) {
 		mute := &fake{w: w, watch: func(ctx context.Context, _ *fake) error { <-ctx.Done(); return nil }}
 		rg.swap(newDecl(t).add("mute", mute).add("other", &fake{w: w}))
 		c := rg.rest()
-		if c[engine.StateFailed] != 1 || c[engine.StateOK] != 1 {
+		if c[resgraph.StateFailed] != 1 || c[resgraph.StateOK] != 1 {
 			t.Errorf("counts %v", c)
 		}
 		if err := rg.state("mute").Err; err == nil || !strings.Contains(err.Error(), "3s") {
@@ -124,18 +125,18 @@ func TestLaw2FailedAncestorBlocksDirtyOnly(t *testing.T) {
 		bad = true
 		evTop <- struct{}{}
 		rg.rest()
-		if s := rg.state("leaf"); s.State != engine.StateOK {
+		if s := rg.state("leaf"); s.State != resgraph.StateOK {
 			t.Errorf("a clean leaf below a failure is %s", s.State)
 		}
 		evLeaf <- struct{}{}
 		synctest.Wait()
-		if s := rg.state("leaf"); s.State != engine.StateBlocked || s.BlockedBy != "fake[top]" {
+		if s := rg.state("leaf"); s.State != resgraph.StateBlocked || s.BlockedBy != "fake[top]" {
 			t.Errorf("a dirty leaf below a failure is %s by %q", s.State, s.BlockedBy)
 		}
 		bad = false
 		evTop <- struct{}{}
 		synctest.Wait()
-		if s := rg.state("leaf"); s.State != engine.StateOK || w.count("leaf") != 2 || w.count("mid") != 1 {
+		if s := rg.state("leaf"); s.State != resgraph.StateOK || w.count("leaf") != 2 || w.count("mid") != 1 {
 			t.Errorf("after the mending: %s, runs of leaf %d, of mid %d", s.State, w.count("leaf"), w.count("mid"))
 		}
 	})
@@ -259,7 +260,7 @@ func TestLaw7StoreThatFails(t *testing.T) {
 		}}
 		rg.swap(newDecl(t).add("src", src).add("dst", &fake{w: w}).edges("src!dst"))
 		rg.rest()
-		if s := rg.state("src"); applied || s.State != engine.StateFailed {
+		if s := rg.state("src"); applied || s.State != resgraph.StateFailed {
 			t.Errorf("applied %t, state %s", applied, s.State)
 		}
 	})
@@ -309,7 +310,7 @@ func TestLaw7FailedApplyStillNotifies(t *testing.T) {
 			return true, nil
 		}}
 		rg.swap(newDecl(t).add("src", src).add("dst", dst).edges("src!dst"))
-		for rg.state("src").State != engine.StateOK {
+		for rg.state("src").State != resgraph.StateOK {
 			time.Sleep(time.Second)
 		}
 		rg.rest()
@@ -339,12 +340,12 @@ func TestLaw9PanicIsOneVertexsFailure(t *testing.T) {
 				c := rg.rest()
 				if method == "return" {
 					// below may have run before the Watch returned.
-					if c[engine.StateFailed] != 1 {
+					if c[resgraph.StateFailed] != 1 {
 						t.Errorf("counts %v", c)
 					}
 					return
 				}
-				if c[engine.StateFailed] != 1 || c[engine.StateBlocked] != 1 || c[engine.StateOK] != 1 {
+				if c[resgraph.StateFailed] != 1 || c[resgraph.StateBlocked] != 1 || c[resgraph.StateOK] != 1 {
 					t.Errorf("counts %v", c)
 				}
 				if err := rg.state("f").Err; !strings.Contains(fmt.Sprint(err), "boom") {
@@ -390,12 +391,12 @@ func TestLaw11Noop(t *testing.T) {
 			add("reported", reported).add("never", &fake{w: w, check: never(true)}).
 			edges("reported!never", "a!refreshed", "refreshed!twice", "a>plain", "a>errs", "errs>below", "errs!perhaps", "perhaps!after"))
 		rg.rest()
-		for name, want := range map[string]engine.State{
-			"a": engine.StateWouldChange, "refreshed": engine.StateWouldChange, "twice": engine.StateWouldChange,
-			"plain": engine.StateOK, "errs": engine.StateUnknown, "below": engine.StateOK,
-			"lone": engine.StateFailed, "forced": engine.StateWouldChange,
-			"perhaps": engine.StateUnknown, "after": engine.StateUnknown,
-			"reported": engine.StateWouldChange, "never": engine.StateOK, // a drift that is only reported refreshes nobody
+		for name, want := range map[string]resgraph.State{
+			"a": resgraph.StateWouldChange, "refreshed": resgraph.StateWouldChange, "twice": resgraph.StateWouldChange,
+			"plain": resgraph.StateOK, "errs": resgraph.StateUnknown, "below": resgraph.StateOK,
+			"lone": resgraph.StateFailed, "forced": resgraph.StateWouldChange,
+			"perhaps": resgraph.StateUnknown, "after": resgraph.StateUnknown,
+			"reported": resgraph.StateWouldChange, "never": resgraph.StateOK, // a drift that is only reported refreshes nobody
 		} {
 			if s := rg.state(name); s.State != want {
 				t.Errorf("%s is %s, want %s", name, s.State, want)
@@ -508,7 +509,7 @@ func TestLaw12FailedConvergesThroughRetries(t *testing.T) {
 		start := time.Now()
 		rg.swap(newDecl(t).add("bad", bad).add("below", &fake{w: w}).edges("bad>below"))
 		c := rg.rest()
-		if c[engine.StateFailed] != 1 || c[engine.StateBlocked] != 1 {
+		if c[resgraph.StateFailed] != 1 || c[resgraph.StateBlocked] != 1 {
 			t.Errorf("counts %v", c)
 		}
 		if d := time.Since(start); d < 10*time.Second || d > 12*time.Second {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Run runs until the context ends, and then stops everything and waits for it.
@@ -100,8 +101,8 @@ func (l *loop) stop() error {
 }
 
 // runningAtEnd returns the vertices that run, with the states in which they rested before.
-func (l *loop) runningAtEnd() map[*vertex]engine.State {
-	was := map[*vertex]engine.State{}
+func (l *loop) runningAtEnd() map[*vertex]resgraph.State {
+	was := map[*vertex]resgraph.State{}
 	for _, v := range l.byIndex {
 		if v.run.inRun {
 			was[v] = l.m.AtRestState(v.slot, l.lastRest)

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestFindingD6Limits: a bound that is altered while the graph runs counts from then on. A
@@ -17,13 +17,13 @@ func TestFindingD6Limits(t *testing.T) {
 		"larger": func(t *testing.T, rg *rig, set func(reactor.Limits)) {
 			set(reactor.Limits{MaxChanges: reactor.Budget{Most: 4, Within: time.Hour}})
 			synctest.Wait()
-			if c, err := rg.r.Counts(t.Context()); err != nil || c[engine.StateHeld] != 3 {
+			if c, err := rg.r.Counts(t.Context()); err != nil || c[resgraph.StateHeld] != 3 {
 				t.Fatalf("a larger budget has let go what nobody has resumed: %v, %v", c, err)
 			}
 			if err := rg.r.Resume(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
-			if c := rg.rest(); c[engine.StateHeld] != 0 {
+			if c := rg.rest(); c[resgraph.StateHeld] != 0 {
 				t.Errorf("after resume: %v", c)
 			}
 			if err := rg.r.SetLimits(t.Context(), reactor.Limits{MaxChanges: reactor.Budget{Most: 1}}); err == nil {
@@ -32,7 +32,7 @@ func TestFindingD6Limits(t *testing.T) {
 		},
 		"none": func(t *testing.T, rg *rig, set func(reactor.Limits)) {
 			set(reactor.Limits{})
-			if c := rg.rest(); c[engine.StateOK] != 4 {
+			if c := rg.rest(); c[resgraph.StateOK] != 4 {
 				t.Errorf("without a budget: %v", c)
 			}
 		},
@@ -49,7 +49,7 @@ func TestFindingD6Limits(t *testing.T) {
 					d.add(fmt.Sprint("bad", i), f)
 				}
 				rg.swap(d)
-				if c := rg.rest(); c[engine.StateHeld] != 3 {
+				if c := rg.rest(); c[resgraph.StateHeld] != 3 {
 					t.Fatalf("held: %v", c)
 				}
 				play(t, rg, func(l reactor.Limits) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Listener is told of all events. Each function may be nil. They are called on the loop, one at a
@@ -35,11 +36,11 @@ type Listener struct {
 }
 
 // Counts are the number of vertices by state.
-type Counts [engine.NumStates]int
+type Counts [resgraph.NumStates]int
 
 // Well reports whether every resource is as wanted. What is paused or held may not be.
 func (c Counts) Well() bool {
-	c[engine.StateOK] = 0
+	c[resgraph.StateOK] = 0
 	return c == Counts{}
 }
 
@@ -48,7 +49,7 @@ func (c Counts) String() string {
 	var parts []string
 	for s, n := range c {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, engine.State(s)))
+			parts = append(parts, fmt.Sprintf("%d %s", n, resgraph.State(s)))
 		}
 	}
 	if len(parts) == 0 {
@@ -82,7 +83,7 @@ type Leaving struct {
 // Run tells of one CheckApply that ended, or of a failure without one.
 type Run struct {
 	Resource  string // kind[name]
-	State     engine.State
+	State     resgraph.State
 	Changes   []engine.Change // secrets are gone; must not be altered
 	Err       error           // of StateFailed
 	Until     string          // of StateUnknown: the vertex that has to run first

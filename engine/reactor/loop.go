@@ -4,8 +4,8 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // turn waits for one event, acts on it, and starts the vertices that can be started then.
@@ -93,7 +93,7 @@ func (l *loop) news(v *vertex, news uint32) {
 	if news&mailSlot != 0 {
 		l.syncSlot(v)
 	}
-	if news&mailAlters != 0 && v.altering() && v.past.last != engine.StateFailed {
+	if news&mailAlters != 0 && v.altering() && v.past.last != resgraph.StateFailed {
 		l.stir()
 	}
 	if news&mailRan != 0 {

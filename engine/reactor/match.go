@@ -8,6 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -69,7 +70,7 @@ func (s *swap) findLeaving() {
 // keepMost finds those that receive nothing and may go on: in a large graph that is nearly
 // all that a swap has to do. In a part, a vertex without a value stands for the running one.
 func (s *swap) keepMost() {
-	s.r.pairs(s.g, func(i int, decl *engine.Vertex, v *vertex) {
+	s.r.pairs(s.g, func(i int, decl *resgraph.Vertex, v *vertex) {
 		switch {
 		case decl == nil && s.part, decl != nil && v.runs(decl):
 			s.all[i] = v
@@ -83,7 +84,7 @@ func (s *swap) keepMost() {
 // keepOrMake returns, of what keepMost has left, the running vertex of that name if it may go on in
 // the place of a declared vertex that receives values, else a new one, to which the values have
 // been carried.
-func (s *swap) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
+func (s *swap) keepOrMake(id string, decl *resgraph.Vertex) (*vertex, error) {
 	if decl == nil || decl.Res == nil {
 		return nil, fmt.Errorf("%s has no resource: a whole graph needs one for each vertex", id)
 	}
@@ -107,7 +108,7 @@ func (s *swap) keepOrMake(id string, decl *engine.Vertex) (*vertex, error) {
 }
 
 // newVertex makes a vertex for a declared resource, without initialising it.
-func (r *Reactor) newVertex(id string, decl *engine.Vertex) (v *vertex, err error) {
+func (r *Reactor) newVertex(id string, decl *resgraph.Vertex) (v *vertex, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%s: %w", id, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // ticker is a fake whose Watch tells an event each time that its channel says so.
@@ -75,7 +76,7 @@ func TestLimit(t *testing.T) {
 			tick <- struct{}{}
 			synctest.Wait()
 		}
-		if s := rg.state("a"); s.State != engine.StateWaiting || s.WaitsFor != "limit" {
+		if s := rg.state("a"); s.State != resgraph.StateWaiting || s.WaitsFor != "limit" {
 			t.Errorf("it is %v, waiting for %q", s.State, s.WaitsFor)
 		}
 		time.Sleep(time.Minute)
@@ -140,7 +141,7 @@ func TestSettle(t *testing.T) {
 			tick <- struct{}{}
 			time.Sleep(time.Second)
 		}
-		if s := rg.state("a"); s.State != engine.StateWaiting || s.WaitsFor != "settle" {
+		if s := rg.state("a"); s.State != resgraph.StateWaiting || s.WaitsFor != "settle" {
 			t.Errorf("it is %v, waiting for %q", s.State, s.WaitsFor)
 		}
 		time.Sleep(7 * time.Second) // at 10 s
@@ -262,7 +263,7 @@ func TestRewatch(t *testing.T) {
 			if watched != want || w.count("check") != want {
 				t.Errorf("rewatch %t: %d watches, %d checks, want %d", rewatch, watched, w.count("check"), want)
 			}
-			if s := rg.state("check"); s.State != engine.StateFailed {
+			if s := rg.state("check"); s.State != resgraph.StateFailed {
 				t.Errorf("it is %s", s.State)
 			}
 		})
@@ -335,7 +336,7 @@ func TestRealizeEndsWithRun(t *testing.T) {
 		if err := rg.r.Swap(ctx, newDecl(t).g); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("the swap: %v", err)
 		}
-		if s := rg.state("a"); s.State != engine.StateStarting {
+		if s := rg.state("a"); s.State != resgraph.StateStarting {
 			t.Errorf("it is %s", s.State)
 		}
 		done := make(chan error)
@@ -371,7 +372,7 @@ func TestDriftReport(t *testing.T) {
 		after := &fake{w: w}
 		rg.swap(newDecl(t).add("a", f).add("after", after).edges("a>after"))
 		c := rg.rest()
-		if c[engine.StateWouldChange] != 1 || c[engine.StateOK] != 1 {
+		if c[resgraph.StateWouldChange] != 1 || c[resgraph.StateOK] != 1 {
 			t.Errorf("counts %v", c)
 		}
 		tick <- struct{}{}
@@ -399,7 +400,7 @@ func TestOnce(t *testing.T) {
 			return false, nil
 		}
 		d := newDecl(t).add("a", f)
-		d.g.Value(0).Alter(func(s *engine.Special) { s.Once = true })
+		d.g.Value(0).Alter(func(s *resgraph.Special) { s.Once = true })
 		rg.swap(d)
 		rg.rest()
 		for range 3 {
@@ -409,7 +410,7 @@ func TestOnce(t *testing.T) {
 		if n := w.count("a"); n != 2 {
 			t.Errorf("%d runs, want one that fails and one that succeeds", n)
 		}
-		if s := rg.state("a"); s.State != engine.StateOK {
+		if s := rg.state("a"); s.State != resgraph.StateOK {
 			t.Errorf("it is %s", s.State)
 		}
 	})

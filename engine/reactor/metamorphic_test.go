@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/traits"
 	"pgregory.net/rapid"
 )
@@ -499,7 +500,7 @@ func (m *machine) verify(rg *rig, variant int) {
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		if c[engine.StateOK] == m.p.n {
+		if c[resgraph.StateOK] == m.p.n {
 			break
 		}
 		if try == 100 {

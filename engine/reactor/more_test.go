@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // batched is a fake that runs in batches.
@@ -146,7 +147,7 @@ func TestBatchOutcomesAreEachMembersOwn(t *testing.T) {
 					d.add(n, &batched{fake: fake{w: w}, group: "g", batch: c.batch})
 				}
 				rg.swap(d.edges("gate>a", "gate>b", "gate>c"))
-				if n := rg.rest()[engine.StateFailed]; n != c.failed {
+				if n := rg.rest()[resgraph.StateFailed]; n != c.failed {
 					t.Errorf("%d failed, want %d", n, c.failed)
 				}
 				if err := rg.state("b").Err; err == nil || !strings.Contains(err.Error(), c.want) {
@@ -224,7 +225,7 @@ func TestWaitingInHostGivesTheSlotBack(t *testing.T) {
 		}
 		start := time.Now()
 		rg.swap(d)
-		if c := rg.rest(); c[engine.StateOK] != 50 {
+		if c := rg.rest(); c[resgraph.StateOK] != 50 {
 			t.Errorf("counts %v", c)
 		}
 		if took := time.Since(start); took != time.Second {
@@ -389,7 +390,7 @@ func TestHiddenIsNeverTouched(t *testing.T) {
 		h := &fake{w: w, watch: func(context.Context, *fake) error { panic("Watch") }}
 		h.MetaParams().Hidden = true
 		rg.swap(newDecl(t).add("h", h).add("below", &fake{w: w}).edges("h>below"))
-		if c := rg.rest(); c[engine.StateOK] != 2 {
+		if c := rg.rest(); c[resgraph.StateOK] != 2 {
 			t.Errorf("counts %v", c)
 		}
 		rg.close()
@@ -432,7 +433,7 @@ func TestOnceStartsNoWatch(t *testing.T) {
 		}}
 		f.MetaParams().Poll = time.Second
 		rg.swap(newDecl(t).add("f", f))
-		if c := rg.rest(); c[engine.StateWouldChange] != 1 {
+		if c := rg.rest(); c[resgraph.StateWouldChange] != 1 {
 			t.Errorf("counts %v", c)
 		}
 		time.Sleep(time.Hour)
@@ -461,7 +462,7 @@ func TestCallsAfterTheEnd(t *testing.T) {
 		if _, err := rg.r.Counts(t.Context()); !errors.Is(err, reactor.ErrStopped) {
 			t.Errorf("Counts returned %v", err)
 		}
-		if rest, _ := rg.r.Final(); rest.Counts[engine.StateOK] != 1 || !rest.Converged {
+		if rest, _ := rg.r.Final(); rest.Counts[resgraph.StateOK] != 1 || !rest.Converged {
 			t.Errorf("Final %+v", rest)
 		}
 	})
@@ -552,14 +553,14 @@ func TestFinalWhileLookedAtAgain(t *testing.T) {
 			return false, errors.New("broken")
 		}}
 		rg.swap(newDecl(t).add("a", f))
-		if c := rg.rest(); c[engine.StateFailed] != 1 {
+		if c := rg.rest(); c[resgraph.StateFailed] != 1 {
 			t.Fatalf("at rest %v", c)
 		}
 		slow.Store(true)
 		f.init.Event()
 		synctest.Wait()
 		rg.close()
-		if rest, _ := rg.r.Final(); rest.Counts[engine.StateFailed] != 1 || !rest.Converged {
+		if rest, _ := rg.r.Final(); rest.Counts[resgraph.StateFailed] != 1 || !rest.Converged {
 			t.Errorf("in the end %+v", rest)
 		}
 	})
@@ -579,7 +580,7 @@ func TestFindingQ3WaitTakesNoSlot(t *testing.T) {
 		}
 		start := time.Now()
 		rg.swap(d)
-		if c := rg.rest(); c[engine.StateOK] != 50 {
+		if c := rg.rest(); c[resgraph.StateOK] != 50 {
 			t.Errorf("counts %v", c)
 		}
 		if took := time.Since(start); took != time.Second {

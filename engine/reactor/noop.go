@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
 
@@ -19,20 +20,20 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 	up := ""
 	v.run.job.placeless = v.run.job.placeless && !l.mayBeBrought(v)
 	switch {
-	case run.State == engine.StateFailed:
+	case run.State == resgraph.StateFailed:
 		if _, moved := l.moved.LoadAndDelete(v); moved {
 			l.outdated = append(l.outdated, outdated{v, v})
 		}
 		up = cmp.Or(v.run.job.unread, unreadIn(v.run.job.out.err), l.openAbove(v, l.looksAtPaths(v) && !v.run.said.untold))
 	case v.run.said.untold:
 		up = l.openAbove(v, false)
-	case run.State == engine.StateOK:
+	case run.State == resgraph.StateOK:
 		up = l.mayRefresh(v)
 	case v.once:
 		up = l.failsAbove(v)
 		v.run.job.stays = up != ""
 	}
-	if decides := l.names.find(v.run.said.awaits); (up != "" || run.State == engine.StateFailed) && decides != nil && decides != v && undecided(decides.past.last) {
+	if decides := l.names.find(v.run.said.awaits); (up != "" || run.State == resgraph.StateFailed) && decides != nil && decides != v && undecided(decides.past.last) {
 		up = decides.ID
 	}
 	switch {
@@ -40,14 +41,14 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		if v.past.until != "" {
 			v.past.own().until = ""
 		}
-	case v.run.job.absent && !v.run.job.placeless && run.State == engine.StateFailed:
-		run.State = engine.StateWouldChange
+	case v.run.job.absent && !v.run.job.placeless && run.State == resgraph.StateFailed:
+		run.State = resgraph.StateWouldChange
 		l.awaits(v, up) // what it is made of
 		v.reports(append(v.reported(), v.wired().Unknown()...))
 	default:
 		l.awaits(v, up)
-		v.past.own().fails = run.State == engine.StateFailed && !v.run.said.untold && v.run.job.unread == "" && !errors.Is(v.run.job.out.err, fs.ErrNotExist)
-		run.State = engine.StateUnknown
+		v.past.own().fails = run.State == resgraph.StateFailed && !v.run.said.untold && v.run.job.unread == "" && !errors.Is(v.run.job.out.err, fs.ErrNotExist)
+		run.State = resgraph.StateUnknown
 		if v.run.job.unread != "" {
 			v.reports(v.wired().Unknown())
 		}
@@ -80,7 +81,7 @@ func (l *loop) lay(v *vertex, run Run) {
 	}
 	v.run.laid = partLaid
 	_ = lifecycle.Call("Rooted", func() error {
-		if run.State == engine.StateUnknown || v.run.job.unread != "" {
+		if run.State == resgraph.StateUnknown || v.run.job.unread != "" {
 			l.outdate(layer.Doubt(v.Res), v)
 			return nil
 		}
@@ -117,7 +118,7 @@ func (l *loop) lookAnew() {
 	}
 	for i := 0; i < len(l.outdated); i++ { // more are added
 		switch o := l.outdated[i]; {
-		case o.v.membership.gone || o.v.once && o.v.undone() && (o.v.run.laid != notLaid || o.v.past.last == engine.StateOK):
+		case o.v.membership.gone || o.v.once && o.v.undone() && (o.v.run.laid != notLaid || o.v.past.last == resgraph.StateOK):
 		case o.v.run.laid != notLaid:
 			l.outdate(layer.Again(o.v.ID), o.v)
 		default:
@@ -176,7 +177,7 @@ const maxDeciders = 1000
 // showBelow looks again at the vertices under noop whose outcome depends on whether v would change:
 // after the first run only at vertices that v is known to feed, then also at vertices that waited
 // for it.
-func (l *loop) showBelow(v *vertex, before engine.State) {
+func (l *loop) showBelow(v *vertex, before resgraph.State) {
 	for _, t := range v.notify {
 		if t.noop {
 			l.from(t, CauseAbove, v)
@@ -197,7 +198,7 @@ func (l *loop) showBelow(v *vertex, before engine.State) {
 			continue
 		}
 		t.past.own().until = ""
-		if t.past.last == engine.StateUnknown {
+		if t.past.last == resgraph.StateUnknown {
 			l.from(t, CauseAbove, v)
 			l.event(t)
 		}
@@ -221,7 +222,7 @@ func (l *loop) undoes(slot int32) bool { return l.bySlot[slot].once }
 // failsAbove returns an ancestor of v that is unknown, and fails by what is in its way unless what decides it helps. What v undoes stays then.
 func (l *loop) failsAbove(v *vertex) string {
 	for slot := range l.m.Ancestors(v.slot, nil) {
-		if up := l.bySlot[slot]; up.past.last == engine.StateUnknown && up.past.fails {
+		if up := l.bySlot[slot]; up.past.last == resgraph.StateUnknown && up.past.fails {
 			return up.ID
 		}
 	}
@@ -243,7 +244,7 @@ func (l *loop) mayBeBrought(v *vertex) bool {
 // change, and so would refresh it. One whose drift is reported never does.
 func (l *loop) wouldRefresh(v *vertex) bool {
 	for _, from := range v.listens {
-		if from.past.last == engine.StateWouldChange && from.meta.Drift != engine.DriftReport && !l.idleFor(from, v) {
+		if from.past.last == resgraph.StateWouldChange && from.meta.Drift != engine.DriftReport && !l.idleFor(from, v) {
 			return true
 		}
 	}
@@ -256,7 +257,7 @@ func (l *loop) mayRefresh(v *vertex) string {
 		return ""
 	}
 	for _, from := range v.listens {
-		if from.past.last == engine.StateUnknown && from.meta.Drift != engine.DriftReport && !l.idleFor(from, v) {
+		if from.past.last == resgraph.StateUnknown && from.meta.Drift != engine.DriftReport && !l.idleFor(from, v) {
 			return from.ID
 		}
 	}
@@ -278,4 +279,6 @@ func (l *loop) looksAtPaths(v *vertex) bool {
 }
 
 // undecided reports whether a vertex that has ended so has something to do that only a run without noop does.
-func undecided(s engine.State) bool { return s == engine.StateWouldChange || s == engine.StateUnknown }
+func undecided(s resgraph.State) bool {
+	return s == resgraph.StateWouldChange || s == resgraph.StateUnknown
+}

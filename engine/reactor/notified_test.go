@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // noticed is a fake that the host may watch in the place of its Watch.
@@ -160,12 +161,12 @@ func TestNotifiedNotYetArmed(t *testing.T) {
 		subs, _ := h.open()
 		subs[0].Woken()
 		time.Sleep(30 * time.Second)
-		if w.count("x") != 0 || rg.state("x").State != engine.StateStarting {
+		if w.count("x") != 0 || rg.state("x").State != resgraph.StateStarting {
 			t.Errorf("before it is armed it ran %d times and is %s", w.count("x"), rg.state("x").State)
 		}
 		h.set(func() { h.hold = false })
 		time.Sleep(31 * time.Second)
-		if first := rg.runs("x")[0]; first.State != engine.StateFailed || !strings.Contains(first.Err.Error(), "said nothing for 1m0s after its start: a file system, a device or a program does not answer; fix that, or end it") {
+		if first := rg.runs("x")[0]; first.State != resgraph.StateFailed || !strings.Contains(first.Err.Error(), "said nothing for 1m0s after its start: a file system, a device or a program does not answer; fix that, or end it") {
 			t.Errorf("a late one is %s, %v", first.State, first.Err)
 		}
 		subs[0].Armed(nil) // too late: it was closed
@@ -174,7 +175,7 @@ func TestNotifiedNotYetArmed(t *testing.T) {
 			t.Error("it ran after it was given up")
 		}
 		time.Sleep(time.Hour)
-		if w.count("x") == 0 || rg.state("x").State != engine.StateOK {
+		if w.count("x") == 0 || rg.state("x").State != resgraph.StateOK {
 			t.Errorf("later it ran %d times and is %s", w.count("x"), rg.state("x").State)
 		}
 		rg.close()
@@ -204,14 +205,14 @@ func TestNotifiedFails(t *testing.T) {
 				c.fail(h, x)
 				rg.swap(newDecl(t).add("x", x).add("y", &fake{w: w}))
 				synctest.Wait()
-				if s := rg.state("x"); s.State != engine.StateFailed || s.Err == nil || !strings.Contains(s.Err.Error(), c.want) {
+				if s := rg.state("x"); s.State != resgraph.StateFailed || s.Err == nil || !strings.Contains(s.Err.Error(), c.want) {
 					t.Errorf("it is %s: %v", s.State, s.Err)
 				}
 				if c.heal != nil {
 					h.set(func() { c.heal(h, x) })
 					time.Sleep(time.Hour)
 				}
-				if s := rg.state("x"); (s.State == engine.StateOK) != (c.heal != nil) {
+				if s := rg.state("x"); (s.State == resgraph.StateOK) != (c.heal != nil) {
 					t.Errorf("later it is %s: %v", s.State, s.Err)
 				}
 				rg.close()
@@ -233,7 +234,7 @@ func TestNotifiedHostEnds(t *testing.T) {
 		subs, _ := h.open()
 		subs[0].Armed(errors.New("the host is closed"))
 		synctest.Wait()
-		if s := rg.state("x"); s.State != engine.StateFailed || !strings.Contains(s.Err.Error(), "the host is closed") {
+		if s := rg.state("x"); s.State != resgraph.StateFailed || !strings.Contains(s.Err.Error(), "the host is closed") {
 			t.Errorf("it is %s: %v", s.State, s.Err)
 		}
 		rg.close()

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Pause leaves resources, or with an empty name everything, alone until a time: they are watched, but not
@@ -92,12 +92,12 @@ func (r *Reactor) keepPauses(ctx context.Context, pauses []Pause, wall time.Time
 // NotHeldError is the error of Resume for a resource that nothing keeps from going on.
 type NotHeldError struct {
 	Resource string
-	State    engine.State
+	State    resgraph.State
 }
 
 func (e *NotHeldError) Error() string {
 	text := fmt.Sprintf("%s is neither paused nor held: it is %s", e.Resource, e.State)
-	if e.State == engine.StateFailed {
+	if e.State == resgraph.StateFailed {
 		text += ", and retry tries it again"
 	}
 	return text

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // lateEdge is a source whose first run has altered something, or not, and goes on until the gate is open; meanwhile a graph
@@ -104,7 +104,7 @@ func TestLaw7AnEdgeThatComesDuringARun(t *testing.T) {
 				if n := x.times(); n != c.owes || rg.store.size() != 0 {
 					t.Errorf("refreshed %d times, want %d; %d records left", n, c.owes, rg.store.size())
 				}
-				if s := rg.state("src"); s.State != engine.StateOK {
+				if s := rg.state("src"); s.State != resgraph.StateOK {
 					t.Errorf("src is %s: %v", s.State, s.Err)
 				}
 			})

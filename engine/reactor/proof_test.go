@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 )
@@ -71,7 +72,7 @@ func TestFindingR1NoStartWithoutProof(t *testing.T) {
 		lose.Store(true)
 		tick <- struct{}{}
 		synctest.Wait()
-		if st := rg.state("a"); st.State != engine.StateWaiting || !strings.Contains(st.WaitsFor, "a lease that proves the choice of this host by the schedule all/lead") {
+		if st := rg.state("a"); st.State != resgraph.StateWaiting || !strings.Contains(st.WaitsFor, "a lease that proves the choice of this host by the schedule all/lead") {
 			t.Errorf("it is %+v", st)
 		}
 		if starts.Load() != 3 || outside.Load() != 0 {
@@ -88,7 +89,7 @@ func TestFindingR1NoStartWithoutProof(t *testing.T) {
 		lose.Store(false)
 		l.holds.Store(true)
 		rg.rest()
-		if st := rg.state("a"); st.State != engine.StateOK || outside.Load() != 0 {
+		if st := rg.state("a"); st.State != resgraph.StateOK || outside.Load() != 0 {
 			t.Errorf("it is %+v, and began %d times without its lease", st, outside.Load())
 		}
 	})
@@ -186,7 +187,7 @@ func TestFindingR1ReceivedProofs(t *testing.T) {
 		if farRuns.Load() != was || batched.Load() != wasBatched {
 			t.Errorf("without the lease they ran %d and %d times more", farRuns.Load()-was, batched.Load()-wasBatched)
 		}
-		if st := rg.state("far"); st.State != engine.StateWaiting || !strings.Contains(st.WaitsFor, "a lease that proves the choice of this host") {
+		if st := rg.state("far"); st.State != resgraph.StateWaiting || !strings.Contains(st.WaitsFor, "a lease that proves the choice of this host") {
 			t.Errorf("it is %+v", st)
 		}
 		if alone.Load() == wasAlone || w.count("free") == wasFree {
@@ -198,10 +199,10 @@ func TestFindingR1ReceivedProofs(t *testing.T) {
 		sendTick <- struct{}{}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if st := rg.state("far"); st.State != engine.StateOK || farRuns.Load() == was || changed.Load() {
+		if st := rg.state("far"); st.State != resgraph.StateOK || farRuns.Load() == was || changed.Load() {
 			t.Errorf("by the other lease it is %+v after %d runs, changed %t", st, farRuns.Load()-was, changed.Load())
 		}
-		if rg.state("with").State != engine.StateOK || batched.Load() == wasBatched {
+		if rg.state("with").State != resgraph.StateOK || batched.Load() == wasBatched {
 			t.Errorf("by the other lease the one of the batch is %+v", rg.state("with"))
 		}
 		// A value that needs none.
@@ -210,7 +211,7 @@ func TestFindingR1ReceivedProofs(t *testing.T) {
 		sendTick <- struct{}{}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if st := rg.state("far"); st.State != engine.StateOK || far.Free != "of theirs" {
+		if st := rg.state("far"); st.State != resgraph.StateOK || far.Free != "of theirs" {
 			t.Errorf("without the choice it is %+v with %q", st, far.Free)
 		}
 	})

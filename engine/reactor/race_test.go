@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -198,7 +199,7 @@ func TestResumeMeetsARefusal(t *testing.T) {
 			block.Store(false)
 			close(release)
 			time.Sleep(time.Minute)
-			if rg.state("b").State == engine.StateHeld {
+			if rg.state("b").State == resgraph.StateHeld {
 				stuck++
 			}
 		})
@@ -426,8 +427,8 @@ func TestBatchGivesTheBudgetBack(t *testing.T) {
 		store.mu.Unlock()
 		time.Sleep(10 * time.Second)
 		c, _ := rg.r.Counts(t.Context())
-		if c[engine.StateHeld] > 0 {
-			t.Errorf("nothing was altered while the disk was away, and now %d are held", c[engine.StateHeld])
+		if c[resgraph.StateHeld] > 0 {
+			t.Errorf("nothing was altered while the disk was away, and now %d are held", c[resgraph.StateHeld])
 		}
 	})
 }
@@ -576,12 +577,12 @@ func TestBudgetOfWhatFailsAgainAndAgain(t *testing.T) {
 		defer close(tick)
 		rg.swap(newDecl(t).add("bad", bad).add("good", f))
 		time.Sleep(time.Hour)
-		if s := rg.state("good"); s.State != engine.StateOK {
+		if s := rg.state("good"); s.State != resgraph.StateOK {
 			t.Errorf("the good one is %s", s.State)
 		}
 		tick <- struct{}{}
 		synctest.Wait()
-		if s := rg.state("good"); s.State != engine.StateHeld {
+		if s := rg.state("good"); s.State != resgraph.StateHeld {
 			t.Errorf("after a change more than allowed it is %s", s.State)
 		}
 	})
@@ -599,7 +600,7 @@ func TestSetRefreshPanics(t *testing.T) {
 		defer rg.close()
 		w := newWorld()
 		rg.swap(newDecl(t).add("a", &panicky{fake{w: w}}).add("b", &fake{w: w}))
-		if c := rg.rest(); c[engine.StateFailed] != 1 || c[engine.StateOK] != 1 {
+		if c := rg.rest(); c[resgraph.StateFailed] != 1 || c[resgraph.StateOK] != 1 {
 			t.Errorf("counts %v", c)
 		}
 	})

@@ -5,8 +5,8 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // awaitRealized waits until every vertex that leaves and asks for it has been
@@ -59,9 +59,9 @@ func (l *loop) unrealized(v *vertex) bool {
 		return false
 	}
 	switch l.m.State(v.slot) {
-	case engine.StateStarting, engine.StateWaiting, engine.StateRunning:
+	case resgraph.StateStarting, resgraph.StateWaiting, resgraph.StateRunning:
 		return true
-	case engine.StateFailed:
+	case resgraph.StateFailed:
 		return v.past.retryAt > 0 && !v.byDefault() // nothing waits for ever
 	default:
 		return false
@@ -86,7 +86,7 @@ func (l *loop) checkRealized() {
 func (l *loop) rewatchFailed() {
 	for _, v := range l.byIndex {
 		if !v.meta.Rewatch || v.membership.suspended || v.watch.Active() && !v.watch.Is(watch.Running) || v.wired().Refused() != nil ||
-			v.past.retryAt > 0 && !v.byDefault() || l.m.State(v.slot) != engine.StateFailed {
+			v.past.retryAt > 0 && !v.byDefault() || l.m.State(v.slot) != resgraph.StateFailed {
 			continue
 		}
 		l.memory.setRetries(v, 0)

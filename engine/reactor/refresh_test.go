@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // changer is a source that changes something at each event.
@@ -116,13 +117,13 @@ func TestLaw11UnknownEndsWithItsCause(t *testing.T) {
 		}}
 		rg.swap(newDecl(t).add("up", up).add("down", down).edges("up>down"))
 		rg.rest()
-		if s := rg.state("down"); s.State != engine.StateUnknown {
+		if s := rg.state("down"); s.State != resgraph.StateUnknown {
 			t.Fatalf("down is %s", s.State)
 		}
 		there = true
 		ev <- struct{}{}
 		synctest.Wait()
-		if s := rg.state("down"); s.State != engine.StateOK {
+		if s := rg.state("down"); s.State != resgraph.StateOK {
 			t.Errorf("down is %s until %s", s.State, s.Until)
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // report remembers how v ended and tells the listener. It returns the report.
@@ -17,10 +18,10 @@ func (l *loop) report(v *vertex, run Run) Run {
 	out, begun := v.endedWith()
 	l.number(v, &run)
 	run.Err = v.Error(run.Err)
-	if run.State == engine.StateUnknown {
+	if run.State == resgraph.StateUnknown {
 		run.Until = l.decider(v)
 	}
-	if run.State != engine.StateFailed {
+	if run.State != resgraph.StateFailed {
 		v.run.mu.Lock()
 		run.Changes = v.clean(v.run.said.changes)
 		v.run.forget()
@@ -28,7 +29,7 @@ func (l *loop) report(v *vertex, run Run) Run {
 	}
 	l.place(v, &run, &out)
 	l.attribute(v, &run)
-	if begun > 0 && run.State == engine.StateOK {
+	if begun > 0 && run.State == resgraph.StateOK {
 		v.watch.See(begun)
 	}
 	l.written(v, &run)
@@ -58,7 +59,7 @@ func (l *loop) fail(v *vertex, err error, retry bool, in time.Duration) {
 	l.m.Fail(v.slot, retry)
 	l.setDue(v, false)
 	before := v.past.last
-	run := l.report(v, Run{State: engine.StateFailed, Err: err, Retry: retry, RetryIn: in})
+	run := l.report(v, Run{State: resgraph.StateFailed, Err: err, Retry: retry, RetryIn: in})
 	l.stuck(v, run, before)
 }
 
@@ -81,11 +82,11 @@ func (l *loop) place(v *vertex, run *Run, out *outcome) {
 		if t.Cause == CauseAnew && run.Class == Corrective && len(run.Changes) > 0 && !hold.Corrects(run.Changes) {
 			run.Class = Intended // what only runs does so at each start
 		}
-		if run.Changed || run.State != engine.StateOK {
+		if run.Changed || run.State != resgraph.StateOK {
 			v.past.class = run.Class
 		}
 	}
-	if run.State == engine.StateOK {
+	if run.State == resgraph.StateOK {
 		d.right(v.ID, out.print, 0, false)
 		v.membership.placed = true
 	}

@@ -3,7 +3,7 @@ package reactor
 import (
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Rest counts the states at rest of the vertices of a graph. Exit codes, the status, the
@@ -42,13 +42,13 @@ func (r Rest) Word() string {
 // is as wanted.
 func (r Rest) Code() int {
 	code, c := 0, &r.Counts
-	if c[engine.StateWouldChange]+c[engine.StateUnknown]+c[engine.StateHeld] > 0 {
+	if c[resgraph.StateWouldChange]+c[resgraph.StateUnknown]+c[resgraph.StateHeld] > 0 {
 		code |= 2
 	}
-	if c[engine.StateFailed]+c[engine.StateBlocked] > 0 {
+	if c[resgraph.StateFailed]+c[resgraph.StateBlocked] > 0 {
 		code |= 4
 	}
-	if code == 0 && (r.Early || c[engine.StateStarting]+c[engine.StateWaiting]+c[engine.StateRunning] > 0) {
+	if code == 0 && (r.Early || c[resgraph.StateStarting]+c[resgraph.StateWaiting]+c[resgraph.StateRunning] > 0) {
 		return 5
 	}
 	return code
@@ -56,9 +56,9 @@ func (r Rest) Code() int {
 
 // ending is what is told of the end of Run.
 type ending struct {
-	final Rest                     // how the graph stood when the context of Run ended
-	cuts  []string                 // changes that this has cut off
-	was   map[*vertex]engine.State // the vertices that ran then, with the states in which they had rested before
+	final Rest                       // how the graph stood when the context of Run ended
+	cuts  []string                   // changes that this has cut off
+	was   map[*vertex]resgraph.State // the vertices that ran then, with the states in which they had rested before
 }
 
 // conclude takes into the final standing how the last runs ended. It is called when they are waited for no longer.
@@ -72,12 +72,12 @@ func (e *ending) conclude() {
 
 // endOf returns the state of a vertex that ran when Run was told to end. A vertex that is abandoned
 // in the middle of a change is cut off.
-func (e *ending) endOf(v *vertex, before engine.State) engine.State {
+func (e *ending) endOf(v *vertex, before resgraph.State) resgraph.State {
 	switch {
 	case v.altering():
 		e.cuts = append(e.cuts, v.ID)
-		return engine.StateFailed
-	case v.run.inRun || v.past.last == engine.StateStarting:
+		return resgraph.StateFailed
+	case v.run.inRun || v.past.last == resgraph.StateStarting:
 		return before
 	default:
 		return v.past.last

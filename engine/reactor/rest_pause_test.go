@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestFindingQ8BehindAPause: what waits for a paused resource counts as paused before and after a restart of the daemon, and the exit
@@ -22,7 +22,7 @@ func TestFindingQ8BehindAPause(t *testing.T) {
 		rg.swap(graph())
 		rg.rest()
 		rg.pause(t, "a")
-		if rest := rg.standing(); rest.Code() != 0 || rest.Counts[engine.StatePaused] != 1 || rest.Counts[engine.StateOK] != 2 {
+		if rest := rg.standing(); rest.Code() != 0 || rest.Counts[resgraph.StatePaused] != 1 || rest.Counts[resgraph.StateOK] != 2 {
 			t.Errorf("before the restart: %+v", rest)
 		}
 		rg.close()
@@ -31,11 +31,11 @@ func TestFindingQ8BehindAPause(t *testing.T) {
 		defer rg.close()
 		rg.swap(graph())
 		rg.rest()
-		if rest := rg.standing(); rest.Code() != 0 || rest.Counts[engine.StatePaused] != 3 || !rest.Converged || rest.Word() != "at rest" {
+		if rest := rg.standing(); rest.Code() != 0 || rest.Counts[resgraph.StatePaused] != 3 || !rest.Converged || rest.Word() != "at rest" {
 			t.Errorf("after the restart: %+v", rest)
 		}
 		for _, name := range []string{"b", "c"} {
-			if s := rg.state(name); s.State != engine.StatePaused || s.Rest != engine.StatePaused || s.BlockedBy != "fake[a]" || s.Pause != nil {
+			if s := rg.state(name); s.State != resgraph.StatePaused || s.Rest != resgraph.StatePaused || s.BlockedBy != "fake[a]" || s.Pause != nil {
 				t.Errorf("after the restart: %+v", s)
 			}
 		}
@@ -43,7 +43,7 @@ func TestFindingQ8BehindAPause(t *testing.T) {
 			t.Error("what only waits was tried again")
 		}
 		rg.resume(t, "a")
-		if rest := rg.standing(); rest.Code() != 0 || rest.Counts[engine.StateOK] != 3 {
+		if rest := rg.standing(); rest.Code() != 0 || rest.Counts[resgraph.StateOK] != 3 {
 			t.Errorf("resumed: %+v", rest)
 		}
 	})
@@ -71,10 +71,10 @@ func TestFindingQ8BehindAFailure(t *testing.T) {
 		synctest.Wait()
 		rg.resume(t, "bad")
 		rest := rg.standing()
-		if rest.Code() != 4 || rest.Counts[engine.StatePaused] != 2 || rest.Counts[engine.StateFailed] != 1 || rest.Counts[engine.StateBlocked] != 1 {
+		if rest.Code() != 4 || rest.Counts[resgraph.StatePaused] != 2 || rest.Counts[resgraph.StateFailed] != 1 || rest.Counts[resgraph.StateBlocked] != 1 {
 			t.Errorf("%+v", rest)
 		}
-		if s := rg.state("below"); s.State != engine.StateBlocked || s.BlockedBy != "fake[bad]" {
+		if s := rg.state("below"); s.State != resgraph.StateBlocked || s.BlockedBy != "fake[bad]" {
 			t.Errorf("%+v", s)
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 func (rg *rig) standing() reactor.Rest {
@@ -46,13 +47,13 @@ func TestFindingC2StatesAtRest(t *testing.T) {
 				continue
 			}
 			rest := rg.standing()
-			if rest.Code() != 4 || !rest.Converged || rest.Counts[engine.StateFailed] != 1 || rest.Counts[engine.StateBlocked] != 1 || rest.Counts[engine.StateOK] != 1 {
+			if rest.Code() != 4 || !rest.Converged || rest.Counts[resgraph.StateFailed] != 1 || rest.Counts[resgraph.StateBlocked] != 1 || rest.Counts[resgraph.StateOK] != 1 {
 				t.Fatalf("after %d s: %+v, code %d", second, rest, rest.Code())
 			}
-			if s := rg.state("fails"); s.Rest != engine.StateFailed || s.Err == nil {
+			if s := rg.state("fails"); s.Rest != resgraph.StateFailed || s.Err == nil {
 				t.Fatalf("after %d s: %+v", second, s)
 			}
-			if s := rg.state("below"); s.Rest != engine.StateBlocked {
+			if s := rg.state("below"); s.Rest != resgraph.StateBlocked {
 				t.Fatalf("after %d s: %+v", second, s)
 			}
 		}
@@ -77,7 +78,7 @@ func TestFindingC2CheckOfWhatIsWell(t *testing.T) {
 		slow.Store(true)
 		f.init.Event()
 		synctest.Wait()
-		if rest, s := rg.standing(), rg.state("a"); rest.Code() != 0 || !rest.Converged || s.State != engine.StateRunning || s.Rest != engine.StateOK {
+		if rest, s := rg.standing(), rg.state("a"); rest.Code() != 0 || !rest.Converged || s.State != resgraph.StateRunning || s.Rest != resgraph.StateOK {
 			t.Errorf("%+v, %+v", rest, s)
 		}
 	})
@@ -117,7 +118,7 @@ func TestFindingC3ApplyIsNotConverged(t *testing.T) {
 		down.Store(true)
 		f.init.Event()
 		synctest.Wait()
-		if rest := rg.standing(); rest.Code() != 5 || rest.Converged || rest.Counts[engine.StateRunning] != 1 {
+		if rest := rg.standing(); rest.Code() != 5 || rest.Converged || rest.Counts[resgraph.StateRunning] != 1 {
 			t.Errorf("while it is altered: %+v, code %d", rest, rest.Code())
 		}
 		rg.rest()
@@ -150,7 +151,7 @@ func TestFindingC3CutOff(t *testing.T) {
 		synctest.Wait()
 		rg.close()
 		rest, cut := rg.r.Final()
-		if !slices.Equal(cut, []string{"fake[a]"}) || rest.Converged || rest.Code() != 4 || rest.Counts[engine.StateFailed] != 1 || rest.Counts[engine.StateOK] != 2 {
+		if !slices.Equal(cut, []string{"fake[a]"}) || rest.Converged || rest.Code() != 4 || rest.Counts[resgraph.StateFailed] != 1 || rest.Counts[resgraph.StateOK] != 2 {
 			t.Errorf("Final %+v, code %d, cut off %v", rest, rest.Code(), cut)
 		}
 		runs := rg.runs("a")
@@ -180,7 +181,7 @@ func TestFindingC3EndedInTime(t *testing.T) {
 		f.init.Event()
 		synctest.Wait()
 		rg.close()
-		if rest, cut := rg.r.Final(); len(cut) > 0 || rest.Code() != 0 || rest.Counts[engine.StateOK] != 1 {
+		if rest, cut := rg.r.Final(); len(cut) > 0 || rest.Code() != 0 || rest.Counts[resgraph.StateOK] != 1 {
 			t.Errorf("Final %+v, cut off %v", rest, cut)
 		}
 	})

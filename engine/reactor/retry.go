@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // NotFailedError is the error of Retry for a resource that can't be tried again now.
@@ -87,11 +87,11 @@ func (l *loop) failedOnes(ids []string) (vs []*vertex, err error) {
 // untriable says why a vertex can't be tried again.
 func (l *loop) untriable(v *vertex) string {
 	switch s := l.status(v); {
-	case s.State == engine.StatePaused && s.BlockedBy != "":
+	case s.State == resgraph.StatePaused && s.BlockedBy != "":
 		return fmt.Sprintf("has not failed: it waits for %s, which is paused: resume that", s.BlockedBy)
-	case s.State == engine.StateBlocked:
+	case s.State == resgraph.StateBlocked:
 		return fmt.Sprintf("has not failed: it waits for %s, retry that", s.BlockedBy)
-	case s.State != engine.StateFailed:
+	case s.State != resgraph.StateFailed:
 		return fmt.Sprintf("has not failed: it is %s", s.State)
 	case v.wired().Refused() != nil:
 		return "was sent a value that it refuses: it is tried again with another value"

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
@@ -231,7 +232,7 @@ func (m *shelf) undo(t *testing.T, s *memStore, d *decl, name string) *decl {
 	d.add(name, res)
 	i, _ := d.g.Index(rev.ID())
 	v := d.g.Value(i)
-	v.Alter(func(s *engine.Special) { s.Once, s.Secret = true, img.Secret })
+	v.Alter(func(s *resgraph.Special) { s.Once, s.Secret = true, img.Secret })
 	return d
 }
 
@@ -428,7 +429,7 @@ func TestImageOrLeaveIt(t *testing.T) {
 			d.g.Value(0).Res.MetaParams().Delay = time.Second
 			rg.swap(d)
 			rg.rest()
-			if s := rg.state("a"); s.State != engine.StateFailed || !strings.Contains(fmt.Sprint(s.Err), "nothing was changed") {
+			if s := rg.state("a"); s.State != resgraph.StateFailed || !strings.Contains(fmt.Sprint(s.Err), "nothing was changed") {
 				t.Errorf("%s: it is %s, %v", name, s.State, s.Err)
 			}
 			if has, _ := m.get("a"); has != "old" {
@@ -463,7 +464,7 @@ func TestUndoneOnce(t *testing.T) {
 		if has, _ := m.get("a"); has != "by hand" {
 			t.Errorf("what was made by hand became %q", has)
 		}
-		if s := rg.state("a"); s.State != engine.StateOK {
+		if s := rg.state("a"); s.State != resgraph.StateOK {
 			t.Errorf("it is %s", s.State)
 		}
 		rg.swap(m.cells(t))
@@ -484,7 +485,7 @@ func TestUndoneAfterFailures(t *testing.T) {
 		rg = newRig(t, reactor.Options{Store: store})
 		rg.swap(m.undo(t, store, m.cells(t), "a"))
 		rg.rest()
-		if s := rg.state("a"); s.State != engine.StateFailed || store.keys(reversal.TableImage) != "a" {
+		if s := rg.state("a"); s.State != resgraph.StateFailed || store.keys(reversal.TableImage) != "a" {
 			t.Errorf("it is %s, kept is something of %q", s.State, store.keys(reversal.TableImage))
 		}
 		m.failing("a", nil)
@@ -519,7 +520,7 @@ func TestUndoneUnderNoop(t *testing.T) {
 		defer rg.close()
 		rg.swap(m.undo(t, store, m.cells(t), "a"))
 		rg.rest()
-		if has, _ := m.get("a"); has != "new" || store.keys(reversal.TableImage) != "a" || rg.state("a").State != engine.StateWouldChange {
+		if has, _ := m.get("a"); has != "new" || store.keys(reversal.TableImage) != "a" || rg.state("a").State != resgraph.StateWouldChange {
 			t.Errorf("it is %q and %s, kept is something of %q", has, rg.state("a").State, store.keys(reversal.TableImage))
 		}
 	})

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -43,7 +43,7 @@ func TestSecretInOtherForms(t *testing.T) {
 		rg.rest()
 		for _, name := range []string{"quoted", "number"} {
 			s := rg.state(name)
-			if s.State != engine.StateFailed {
+			if s.State != resgraph.StateFailed {
 				t.Fatalf("%s is %s", name, s.State)
 			}
 			if name == "number" && !strings.Contains(s.Err.Error(), "does not fit") {
@@ -80,7 +80,7 @@ func TestWhatTheEndCutsHasNotFailed(t *testing.T) {
 		if err := <-rg.done; err != nil {
 			t.Fatal(err)
 		}
-		if rest, cut := rg.r.Final(); rest.Counts[engine.StateFailed] != 0 || len(cut) > 0 {
+		if rest, cut := rg.r.Final(); rest.Counts[resgraph.StateFailed] != 0 || len(cut) > 0 {
 			t.Errorf("Final says %+v, cut off %v", rest, cut)
 		}
 	})

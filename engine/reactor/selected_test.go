@@ -7,8 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestFindingQ9AllOrNone: several resources are paused at one moment, or with an unknown one none; those are resumed and tried again that can be.
@@ -35,7 +35,7 @@ func TestFindingQ9AllOrNone(t *testing.T) {
 		if err := pause("a", "none"); err == nil || rg.state("a").Pause != nil {
 			t.Errorf("with an unknown one: %v, %+v", err, rg.state("a"))
 		}
-		if err := pause("a", "b"); err != nil || rg.state("a").State != engine.StatePaused || rg.state("b").State != engine.StatePaused {
+		if err := pause("a", "b"); err != nil || rg.state("a").State != resgraph.StatePaused || rg.state("b").State != resgraph.StatePaused {
 			t.Errorf("%v, %+v, %+v", err, rg.state("a"), rg.state("b"))
 		}
 		if got, err := rg.r.ResumeHeld(t.Context(), id("b", "c", "none")); err != nil || !slices.Equal(got, id("b")) || rg.state("b").Pause != nil || rg.state("a").Pause == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // ran takes the outcome of a run of v.
@@ -45,11 +46,11 @@ func (l *loop) conclude(v *vertex, o outcome) {
 	if l.doubt(v, run.State, o.err) {
 		return
 	}
-	run.Changed = run.State == engine.StateOK && !o.ok && o.err == nil
-	v.hold.Ended(run.State == engine.StateFailed, v.run.job.paid())
+	run.Changed = run.State == resgraph.StateOK && !o.ok && o.err == nil
+	v.hold.Ended(run.State == resgraph.StateFailed, v.run.job.paid())
 	l.retry(v, &run, o.err)
 	l.holds.stormRan(v, &run, l.moment, l.opt.Storm)
-	before, untold := v.past.last, run.State == engine.StateUnknown && v.run.said.untold
+	before, untold := v.past.last, run.State == resgraph.StateUnknown && v.run.said.untold
 	v.guardSent()
 	print := v.correction(&run)
 	run = l.report(v, run)
@@ -74,7 +75,7 @@ func (l *loop) ranLast(v *vertex) {
 	l.setDue(v, false)
 	if v.run.job.out.err == nil {
 		if v.run.job.apply && !v.run.job.out.ok { // it has changed something all the same
-			l.report(v, Run{State: engine.StateOK, Changed: true, Duration: v.run.job.out.took, Refreshed: v.run.refresh.Load()})
+			l.report(v, Run{State: resgraph.StateOK, Changed: true, Duration: v.run.job.out.took, Refreshed: v.run.refresh.Load()})
 		}
 		l.refreshed(v, !v.run.job.out.ok)
 	} else if !v.membership.gone {
@@ -89,7 +90,7 @@ func (l *loop) ranLast(v *vertex) {
 		l.leave(v)
 		return
 	}
-	l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+	l.m.Done(v.slot, sched.Outcome{State: resgraph.StateFailed})
 	l.tellIdle(v)
 	l.resume(v)
 }
@@ -97,28 +98,28 @@ func (l *loop) ranLast(v *vertex) {
 // interrupted takes the end of a run that the end of Run has cut. That is no news, unless it has cut off a change.
 func (l *loop) interrupted(v *vertex, err error) {
 	if l.end.cutsOff(v) {
-		l.report(v, Run{State: engine.StateFailed, Err: &CutError{err}, Duration: v.run.job.out.took})
+		l.report(v, Run{State: resgraph.StateFailed, Err: &CutError{err}, Duration: v.run.job.out.took})
 	}
 	l.m.Unready(v.slot) // it has not failed: it is unsettled
-	l.m.Done(v.slot, sched.Outcome{State: engine.StateFailed})
+	l.m.Done(v.slot, sched.Outcome{State: resgraph.StateFailed})
 	l.pool.jobs.end(v)
 }
 
 // judge returns the state that an outcome leads to.
-func (v *vertex) judge(o outcome) engine.State {
+func (v *vertex) judge(o outcome) resgraph.State {
 	switch {
 	case o.err != nil:
-		return engine.StateFailed
+		return resgraph.StateFailed
 	case !o.ok && !v.run.job.apply:
-		return engine.StateWouldChange
+		return resgraph.StateWouldChange
 	default:
-		return engine.StateOK
+		return resgraph.StateOK
 	}
 }
 
 // retry decides whether a failed run is tried again, and says so in run.
 func (l *loop) retry(v *vertex, run *Run, err error) {
-	if run.State != engine.StateFailed {
+	if run.State != resgraph.StateFailed {
 		if v.meta.RetryReset {
 			v.watch.SetTries(0)
 		}
@@ -157,10 +158,10 @@ const maxDoubt = 64
 // doubt takes the end of a run of v that has failed though v was well before. It has those
 // above v looked at, and then v once more, before the failure is told. It
 // reports whether it did.
-func (l *loop) doubt(v *vertex, ended engine.State, err error) bool {
+func (l *loop) doubt(v *vertex, ended resgraph.State, err error) bool {
 	_, again := l.failures.doubts[v]
 	delete(l.failures.doubts, v)
-	if ended != engine.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || l.opt.Once || v.meta.Retry == engine.RetryNever ||
+	if ended != resgraph.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || l.opt.Once || v.meta.Retry == engine.RetryNever ||
 		engine.IsPermanent(err) || engine.IsVerdict(err) || engine.IsInterrupted(err) || !l.lookAbove(v) {
 		return false
 	}

@@ -4,8 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestSnapshotIsOfOneMoment: the counts are those of the states beside them, and a pause is either of a vertex or absent.
@@ -35,9 +35,9 @@ func TestSnapshotIsOfOneMoment(t *testing.T) {
 				t.Errorf("the states are %v, and counted are %v", sum, counts)
 			}
 		}
-		check(1, 2, 0, reactor.Counts{engine.StateOK: 1, engine.StatePaused: 1})
+		check(1, 2, 0, reactor.Counts{resgraph.StateOK: 1, resgraph.StatePaused: 1})
 		rg.swap(newDecl(t).add("b", &fake{w: w}))
 		synctest.Wait()
-		check(2, 1, 1, reactor.Counts{engine.StateOK: 1})
+		check(2, 1, 1, reactor.Counts{resgraph.StateOK: 1})
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
@@ -21,8 +22,8 @@ type Stage struct {
 	r     *Reactor
 	ended atomic.Bool
 
-	draft *engine.Graph // of Compare; nil before
-	same  []bool        // by the index of the draft
+	draft *resgraph.Graph // of Compare; nil before
+	same  []bool          // by the index of the draft
 
 	accepted *[]string // of Accept; nil before
 }
@@ -69,7 +70,7 @@ func (st *Stage) Accept(removed []string) { st.accepted = &removed }
 // Commit replaces the graph by another one, which must be checked and is the reactor's from now on. New vertices
 // are made and initialised before an old one is stopped; on an error the old graph runs on as it was. It returns when the
 // new graph is in effect, which is before it has converged.
-func (st *Stage) Commit(ctx context.Context, g *engine.Graph) error {
+func (st *Stage) Commit(ctx context.Context, g *resgraph.Graph) error {
 	return st.end(ctx, func() error { return st.swap(ctx, g) })
 }
 
@@ -82,13 +83,13 @@ func (st *Stage) Commit(ctx context.Context, g *engine.Graph) error {
 // two vertices that the part brings it is as the part says.
 //
 // The metaparameters realize and rewatch, and the bound of removals, are about whole graphs: Upsert removes nothing.
-func (st *Stage) Upsert(ctx context.Context, part *engine.Graph) error {
+func (st *Stage) Upsert(ctx context.Context, part *resgraph.Graph) error {
 	return st.Change(ctx, part)
 }
 
 // Change is Upsert and Delete in one: what the part brings comes and some vertices go, both or neither. A vertex of the part whose
 // resource is the one that runs goes on, whatever its parameters. The part does not name vertices that go.
-func (st *Stage) Change(ctx context.Context, part *engine.Graph, remove ...string) error {
+func (st *Stage) Change(ctx context.Context, part *resgraph.Graph, remove ...string) error {
 	return st.end(ctx, func() error { return st.change(ctx, part, remove) })
 }
 
@@ -96,7 +97,7 @@ func (st *Stage) Change(ctx context.Context, part *engine.Graph, remove ...strin
 // *UnknownResourceError, and a remaining vertex that has declared an edge to a removed one, or receives from it,
 // a *ReferredError. Edges that belong to neither end go.
 func (st *Stage) Delete(ctx context.Context, ids ...string) error {
-	return st.Change(ctx, graph.New[*engine.Vertex](""), ids...)
+	return st.Change(ctx, graph.New[*resgraph.Vertex](""), ids...)
 }
 
 // Drop ends the stage without any effect. It does nothing after another end.
@@ -140,7 +141,7 @@ func (st *Stage) end(ctx context.Context, change func() error) error {
 }
 
 // Swap is a Stage that is committed at once. It may be called from any goroutine.
-func (r *Reactor) Swap(ctx context.Context, g *engine.Graph) error {
+func (r *Reactor) Swap(ctx context.Context, g *resgraph.Graph) error {
 	st, err := r.Stage(ctx)
 	if err != nil {
 		return err
@@ -149,7 +150,7 @@ func (r *Reactor) Swap(ctx context.Context, g *engine.Graph) error {
 }
 
 // Upsert is a Stage that ends by Upsert. It may be called from any goroutine.
-func (r *Reactor) Upsert(ctx context.Context, part *engine.Graph) error {
+func (r *Reactor) Upsert(ctx context.Context, part *resgraph.Graph) error {
 	st, err := r.Stage(ctx)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -134,7 +134,7 @@ func TestStageWaits(t *testing.T) {
 }
 
 // part makes the part of a graph: names that begin with * are of running vertices, and stand for them.
-func part(t *testing.T, w *stage, wants map[string]string, edges ...string) *engine.Graph {
+func part(t *testing.T, w *stage, wants map[string]string, edges ...string) *resgraph.Graph {
 	d := newDecl(t)
 	for _, name := range slices.Sorted(maps.Keys(wants)) {
 		if wants[name] != "*" {
@@ -240,7 +240,7 @@ func TestChange(t *testing.T) {
 			t.Fatal(err)
 		}
 		rg.rest()
-		change := func(p *engine.Graph, ids ...string) error {
+		change := func(p *resgraph.Graph, ids ...string) error {
 			st, err := rg.r.Stage(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -290,7 +290,7 @@ func TestUpsertExclusive(t *testing.T) {
 		time.Sleep(time.Minute)
 		drawn(t, rg.r, "a>b", "b!c")
 		for _, name := range []string{"a", "b", "c"} {
-			if s := rg.state(name); s.State != engine.StateOK {
+			if s := rg.state(name); s.State != resgraph.StateOK {
 				t.Errorf("%+v", s)
 			}
 		}
@@ -347,8 +347,8 @@ type wanted struct {
 	t     *testing.T
 	w     *stage
 
-	whole *engine.Graph // the last one that was handed over whole, nil for none
-	was   *wanted       // what it declares
+	whole *resgraph.Graph // the last one that was handed over whole, nil for none
+	was   *wanted         // what it declares
 }
 
 type planned struct {
@@ -361,13 +361,13 @@ func (p *wanted) clone() *wanted {
 }
 
 // graph makes the graph of some vertices; the others are ends without a value.
-func (p *wanted) graph(brings func(string) bool) *engine.Graph {
-	g := graph.New[*engine.Vertex]("plan")
+func (p *wanted) graph(brings func(string) bool) *resgraph.Graph {
+	g := graph.New[*resgraph.Vertex]("plan")
 	add := func(name string) int {
 		if i, ok := g.Index("fake[" + name + "]"); ok {
 			return i
 		}
-		var v *engine.Vertex
+		var v *resgraph.Vertex
 		if brings(name) {
 			v = p.vertex(name)
 		}
@@ -397,8 +397,8 @@ func (p *wanted) graph(brings func(string) bool) *engine.Graph {
 	return g
 }
 
-func (p *wanted) vertex(name string) *engine.Vertex {
-	v := &engine.Vertex{Res: &fake{w: p.w, Want: p.wants[name]}}
+func (p *wanted) vertex(name string) *resgraph.Vertex {
+	v := &resgraph.Vertex{Res: &fake{w: p.w, Want: p.wants[name]}}
 	v.Res.SetKind("fake")
 	v.Res.SetName(name)
 	return v
@@ -481,7 +481,7 @@ func TestPartsMakeTheWhole(t *testing.T) {
 			if did := w.order()[before:]; len(did) != 0 || len(w.overlap) != 0 {
 				t.Errorf("seed %d: the whole graph did %v, and %v overlapped", seed, did, w.overlap)
 			}
-			if c, err := rg.r.Counts(t.Context()); err != nil || c[engine.StateOK] != len(p.wants) {
+			if c, err := rg.r.Counts(t.Context()); err != nil || c[resgraph.StateOK] != len(p.wants) {
 				t.Errorf("seed %d: %v %v of %d", seed, c, err, len(p.wants))
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestValueDuringARetryWaitVoidsTheRetry: a value starts a run at once, so the
@@ -112,10 +113,10 @@ func TestBrokenBatchMemberFailsAlone(t *testing.T) {
 			d.add(n, &touchy{batched{fake: fake{w: w}, group: "g", batch: allOK}, n == "b"})
 		}
 		c := func() reactor.Counts { rg.swap(d.edges("gate>a", "gate>b", "gate>c")); return rg.rest() }()
-		if c[engine.StateFailed] != 1 || c[engine.StateOK] != 3 {
+		if c[resgraph.StateFailed] != 1 || c[resgraph.StateOK] != 3 {
 			t.Errorf("states %v", c)
 		}
-		if s := rg.state("b"); s.State != engine.StateFailed {
+		if s := rg.state("b"); s.State != resgraph.StateFailed {
 			t.Errorf("b is %s", s.State)
 		}
 	})
@@ -212,7 +213,7 @@ func TestPauseThatIsProlongedAtItsEnd(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if s := rg.state("a"); s.State != engine.StatePaused || !store.has("pause", "fake[a]") {
+		if s := rg.state("a"); s.State != resgraph.StatePaused || !store.has("pause", "fake[a]") {
 			t.Errorf("it is %s; recorded: %t", s.State, store.has("pause", "fake[a]"))
 		}
 	})
@@ -235,7 +236,7 @@ func TestPauseAndResumeAtOnce(t *testing.T) {
 		wg.Go(func() { _ = rg.r.Resume(t.Context(), "fake[a]") })
 		wg.Wait()
 		time.Sleep(time.Minute)
-		if s := rg.state("a"); (s.State == engine.StatePaused) != store.has("pause", "fake[a]") {
+		if s := rg.state("a"); (s.State == resgraph.StatePaused) != store.has("pause", "fake[a]") {
 			t.Errorf("it is %s; recorded: %t", s.State, store.has("pause", "fake[a]"))
 		}
 	})
@@ -263,7 +264,7 @@ func TestRetryOfWhatWasToldToGoOn(t *testing.T) {
 		first := &fake{w: w, check: func(_ context.Context, _ *fake, apply bool) (bool, error) { return w.count("a") > 2, nil }}
 		rg.swap(newDecl(t).add("a", first).add("b", b).edges("a>b"))
 		rg.rest()
-		if s := rg.state("b"); s.State != engine.StateHeld {
+		if s := rg.state("b"); s.State != resgraph.StateHeld {
 			t.Fatalf("b is %s", s.State)
 		}
 		if err := rg.r.Resume(t.Context(), "fake[b]"); err != nil {
@@ -271,7 +272,7 @@ func TestRetryOfWhatWasToldToGoOn(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		if s := rg.state("b"); s.State != engine.StateOK || applied != 2 {
+		if s := rg.state("b"); s.State != resgraph.StateOK || applied != 2 {
 			t.Errorf("b is %s after it was applied %d times", s.State, applied)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // stalled is a fake that waits for something outside as long as busy is set.
@@ -46,10 +47,10 @@ func TestFindingB3WaitIsNoFailure(t *testing.T) {
 		rg.swap(newDecl(t).add("a", s.fake).add("b", below).edges("a>b"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if st := rg.state("a"); st.State != engine.StateWaiting || st.WaitsFor != "the job stop of web.service" || st.Err != nil {
+		if st := rg.state("a"); st.State != resgraph.StateWaiting || st.WaitsFor != "the job stop of web.service" || st.Err != nil {
 			t.Errorf("it is %+v", st)
 		}
-		if st := rg.state("b"); st.State != engine.StateWaiting || st.BlockedBy != "fake[a]" {
+		if st := rg.state("b"); st.State != resgraph.StateWaiting || st.BlockedBy != "fake[a]" {
 			t.Errorf("below it is %+v", st)
 		}
 		if len(rg.converged) != 0 || s.w.count("a") != 1 || s.w.count("b") != 0 {
@@ -58,13 +59,13 @@ func TestFindingB3WaitIsNoFailure(t *testing.T) {
 		s.busy.Store(false)
 		s.tick <- struct{}{}
 		rg.rest()
-		if st := rg.state("a"); st.State != engine.StateOK || st.Changed != 0 || s.w.count("a") != 2 || s.w.count("b") != 1 {
+		if st := rg.state("a"); st.State != resgraph.StateOK || st.Changed != 0 || s.w.count("a") != 2 || s.w.count("b") != 1 {
 			t.Errorf("it is %+v after %v", st, s.w.order())
 		}
 		rg.mu.Lock()
 		defer rg.mu.Unlock()
 		for _, run := range rg.ran {
-			if run.State != engine.StateOK || run.Changed || run.Attempt > 0 {
+			if run.State != resgraph.StateOK || run.Changed || run.Attempt > 0 {
 				t.Errorf("a run was told: %+v", run)
 			}
 		}
@@ -86,10 +87,10 @@ func TestFindingB3WaitAfterItWasWell(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		rest := rg.standing()
-		if rest.Code() != 5 || rest.Converged || rest.Early || rest.Counts[engine.StateWaiting] != 1 || rest.Counts[engine.StateOK] != 1 {
+		if rest.Code() != 5 || rest.Converged || rest.Early || rest.Counts[resgraph.StateWaiting] != 1 || rest.Counts[resgraph.StateOK] != 1 {
 			t.Errorf("it stands at %+v, code %d", rest, rest.Code())
 		}
-		if st := rg.state("a"); st.Rest != engine.StateWaiting {
+		if st := rg.state("a"); st.Rest != resgraph.StateWaiting {
 			t.Errorf("it is %+v", st)
 		}
 		s.busy.Store(false)
@@ -120,7 +121,7 @@ func TestFindingB3EventWhileItLooks(t *testing.T) {
 		s.tick <- struct{}{}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if st := rg.state("a"); st.State != engine.StateOK || s.w.count("a") != 2 {
+		if st := rg.state("a"); st.State != resgraph.StateOK || s.w.count("a") != 2 {
 			t.Errorf("after %d looks it is %+v", s.w.count("a"), st)
 		}
 	})
@@ -181,7 +182,7 @@ func TestFindingB3WaitUnderNoop(t *testing.T) {
 		s := newStalled(time.Hour)
 		rg.swap(newDecl(t).add("a", s.fake))
 		rg.rest()
-		if st := rg.state("a"); st.State != engine.StateWouldChange {
+		if st := rg.state("a"); st.State != resgraph.StateWouldChange {
 			t.Errorf("it is %+v", st)
 		}
 	})
@@ -210,7 +211,7 @@ func TestFindingB3WaitTakesNoBudget(t *testing.T) {
 		s.busy.Store(false)
 		time.Sleep(time.Minute)
 		rg.rest()
-		if st := rg.state("a"); st.State != engine.StateOK || st.Changed != 1 {
+		if st := rg.state("a"); st.State != resgraph.StateOK || st.Changed != 1 {
 			t.Errorf("it is %+v", st)
 		}
 	})

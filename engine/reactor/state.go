@@ -5,10 +5,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -112,10 +112,10 @@ func (l *loop) counts() Counts { return l.m.AtRestCounts(l.lastRest) }
 
 // lastRest returns the state in which the vertex in a slot rested before its present work, false if
 // there is none.
-func (l *loop) lastRest(slot sched.Vertex) (engine.State, bool) {
+func (l *loop) lastRest(slot sched.Vertex) (resgraph.State, bool) {
 	v := l.bySlot[slot]
-	if v == nil || v.past.last == engine.StateStarting {
+	if v == nil || v.past.last == resgraph.StateStarting {
 		return 0, false
 	}
-	return v.past.last, v.past.last == engine.StateFailed || !v.altering() && !v.hold.IsStalled()
+	return v.past.last, v.past.last == resgraph.StateFailed || !v.altering() && !v.hold.IsStalled()
 }

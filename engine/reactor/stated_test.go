@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -103,6 +104,6 @@ func TestTargetThatPanics(t *testing.T) {
 		d := newDecl(t).add("a", &astray{fake{w: w}})
 		d.g.Value(0).Pos = schema.Pos{File: "graph.yaml", Line: 1, Col: 1}
 		rg.swap(d)
-		wantState(t, rg, w, "a", engine.StateOK, 1)
+		wantState(t, rg, w, "a", resgraph.StateOK, 1)
 	})
 }

@@ -11,22 +11,23 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Status is the state of one vertex.
 type Status struct {
 	Resource  string
-	Member    string        // the member of its group that was asked for, by mgmt.Engine.Status; else empty
-	State     engine.State  // at this moment
-	Rest      engine.State  // in which it last rested; State where it rests, or never has: see Rest
-	Err       error         // with Rest StateFailed
-	RetryIn   time.Duration // with State StateFailed; 0 when there is no retry
-	BlockedBy string        // the ancestor that blocks it, or that it waits for; with StatePaused the paused one, where that is another one
-	Until     string        // with StateUnknown
-	Changed   int           // how many runs changed something
-	Pause     *Pause        // nil if it is not paused; also with StateFailed, whose retries wait then
-	Held      *Held         // with StateHeld
-	WaitsFor  string        // with StateWaiting, where no vertex is in BlockedBy: settle, limit, a free slot, or the text of an engine.WaitError
+	Member    string         // the member of its group that was asked for, by mgmt.Engine.Status; else empty
+	State     resgraph.State // at this moment
+	Rest      resgraph.State // in which it last rested; State where it rests, or never has: see Rest
+	Err       error          // with Rest StateFailed
+	RetryIn   time.Duration  // with State StateFailed; 0 when there is no retry
+	BlockedBy string         // the ancestor that blocks it, or that it waits for; with StatePaused the paused one, where that is another one
+	Until     string         // with StateUnknown
+	Changed   int            // how many runs changed something
+	Pause     *Pause         // nil if it is not paused; also with StateFailed, whose retries wait then
+	Held      *Held          // with StateHeld
+	WaitsFor  string         // with StateWaiting, where no vertex is in BlockedBy: settle, limit, a free slot, or the text of an engine.WaitError
 }
 
 // Snapshot is how a graph stands at one moment.
@@ -65,23 +66,23 @@ func (l *loop) statuses() []Status {
 func (l *loop) status(v *vertex) Status {
 	s := Status{Resource: v.ID, Pause: l.holds.pauses.Of(v.ID), State: l.m.State(v.slot), Changed: int(v.past.changed)}
 	s.Rest = l.m.AtRestState(v.slot, l.lastRest)
-	if s.Rest == engine.StateFailed {
+	if s.Rest == resgraph.StateFailed {
 		s.Err = v.past.lastErr
 	}
 	at := s.State
-	if at == engine.StateBlocked && s.Rest == engine.StatePaused {
+	if at == resgraph.StateBlocked && s.Rest == resgraph.StatePaused {
 		s.State = s.Rest // a pause blocks it
 	}
 	switch at {
-	case engine.StateFailed:
+	case resgraph.StateFailed:
 		if v.past.retryAt > 0 {
 			s.RetryIn = max(1, time.Duration(v.past.retryAt-l.now()))
 		}
-	case engine.StateUnknown:
+	case resgraph.StateUnknown:
 		s.Until = l.decider(v)
-	case engine.StateHeld:
+	case resgraph.StateHeld:
 		s.Held = l.heldNow(v)
-	case engine.StateBlocked, engine.StateWaiting:
+	case resgraph.StateBlocked, resgraph.StateWaiting:
 		by, ok := l.m.BlockedBy(v.slot)
 		if !ok {
 			by, ok = l.m.Witness(v.slot)
@@ -93,7 +94,7 @@ func (l *loop) status(v *vertex) Status {
 			s.WaitsFor = v.past.lastErr.Error()
 		case v.hold.Deferred() != hold.NotDeferred:
 			s.WaitsFor = v.hold.Deferred().String()
-		case s.State == engine.StateWaiting:
+		case s.State == resgraph.StateWaiting:
 			s.WaitsFor = "a free slot"
 		}
 	}
@@ -138,7 +139,7 @@ func (r *Reactor) Dump(ctx context.Context) (string, error) {
 			r.loop.name, r.loop.generation, len(r.loop.byIndex), r.loop.runs, len(r.loop.alarms.list), r.departing.Load())
 		for s, n := range c {
 			if n > 0 {
-				fmt.Fprintf(&out, "  %s: %d\n", engine.State(s), n)
+				fmt.Fprintf(&out, "  %s: %d\n", resgraph.State(s), n)
 			}
 		}
 		for _, v := range r.loop.byIndex {

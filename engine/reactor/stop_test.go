@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // abandon stops the rig, lets it hang, and gives it up. It returns whom Run names.
@@ -208,7 +209,7 @@ func TestLaw9PanicInWhatIsShared(t *testing.T) {
 		late := &commons{w: w, end: func() { panic("boom") }}
 		rg.swap(newDecl(t).add("a", &sharing{fake: fake{w: w}, key: "k", value: com}).
 			add("b", &sharing{fake: fake{w: w}, key: "late", value: late}).add("fine", &fake{w: w}))
-		if c := rg.rest(); c[engine.StateFailed] != 1 || c[engine.StateOK] != 2 {
+		if c := rg.rest(); c[resgraph.StateFailed] != 1 || c[resgraph.StateOK] != 2 {
 			t.Errorf("counts %v", c)
 		}
 	})
@@ -226,7 +227,7 @@ func TestAskedWhileStopping(t *testing.T) {
 		synctest.Wait()
 		rg.stop()
 		time.Sleep(time.Second)
-		if s := rg.state("a"); s.State != engine.StateRunning {
+		if s := rg.state("a"); s.State != resgraph.StateRunning {
 			t.Errorf("it is %s", s.State)
 		}
 		if text, err := rg.r.Dump(t.Context()); err != nil || !strings.Contains(text, "fake[a]: running: its CheckApply runs since 1s") {

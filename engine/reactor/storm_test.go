@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // safeBuffer is written by the loop and read by the test.
@@ -188,7 +189,7 @@ func TestFindingC13Retries(t *testing.T) {
 		if n := f.n(); n > 230 || n < 150 {
 			t.Errorf("%d runs", n)
 		}
-		if s := rg.state("f"); s.State != engine.StateFailed || s.RetryIn <= 0 {
+		if s := rg.state("f"); s.State != resgraph.StateFailed || s.RetryIn <= 0 {
 			t.Errorf("it is %+v", s)
 		}
 		if n := warnings(log); n != 1 {
@@ -197,7 +198,7 @@ func TestFindingC13Retries(t *testing.T) {
 		f.set(nil)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if s := rg.state("f"); s.State != engine.StateOK {
+		if s := rg.state("f"); s.State != resgraph.StateOK {
 			t.Errorf("it is %s", s.State)
 		}
 	})

@@ -5,12 +5,13 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // stuck notes how a vertex has ended, and tries those again that are stuck below it if it has changed.
-func (l *loop) stuck(v *vertex, run Run, before engine.State) {
+func (l *loop) stuck(v *vertex, run Run, before resgraph.State) {
 	f := &l.failures
-	if run.State == engine.StateFailed {
+	if run.State == resgraph.StateFailed {
 		if v.byDefault() {
 			f.add(l.m, v)
 		}
@@ -23,7 +24,7 @@ func (l *loop) stuck(v *vertex, run Run, before engine.State) {
 		return
 	}
 	f.take(v)
-	if run.Changed || before == engine.StateFailed {
+	if run.Changed || before == resgraph.StateFailed {
 		for _, below := range f.takeBelow(l.m, l.bySlot, v) {
 			l.tryAgain(below, Trigger{Cause: CauseAbove, From: v.ID, Run: v.past.lastRun})
 		}
@@ -50,7 +51,7 @@ func (l *loop) tryAgain(v *vertex, why Trigger) {
 // value, another graph or the end of its run can't.
 func (l *loop) triable(v *vertex) bool {
 	return !v.membership.suspended && !v.membership.gone && v.membership.before == nil && v.wired().Refused() == nil && !v.run.inRun &&
-		(!v.watch.Active() || v.watch.Is(watch.Running)) && l.m.State(v.slot) == engine.StateFailed
+		(!v.watch.Active() || v.watch.Is(watch.Running)) && l.m.State(v.slot) == resgraph.StateFailed
 }
 
 // faceMachine has the stuck vertices tried again when the machine has another address or name: a

@@ -8,11 +8,12 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
 // swap replaces the graph.
-func (st *Stage) swap(ctx context.Context, g *engine.Graph) error {
+func (st *Stage) swap(ctx context.Context, g *resgraph.Graph) error {
 	order, err := g.Sort()
 	if err != nil {
 		return err
@@ -247,7 +248,7 @@ func (s *swap) restart() {
 }
 
 // change changes or adds the vertices of a part, and removes others.
-func (st *Stage) change(ctx context.Context, part *engine.Graph, ids []string) error {
+func (st *Stage) change(ctx context.Context, part *resgraph.Graph, ids []string) error {
 	order, err := part.Sort()
 	if err != nil {
 		return err

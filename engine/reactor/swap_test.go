@@ -16,6 +16,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -87,7 +88,7 @@ func TestPanicOfInit(t *testing.T) {
 			t.Helper()
 			c := rg.rest()
 			err := rg.state("bad").Err
-			if c[engine.StateFailed] != 1 || c[engine.StateOK] != 1 || w.count("other") != runs || w.count("bad")+w.count("after") != 0 ||
+			if c[resgraph.StateFailed] != 1 || c[resgraph.StateOK] != 1 || w.count("other") != runs || w.count("bad")+w.count("after") != 0 ||
 				err == nil || !strings.Contains(err.Error(), "cannot be initialised") || strings.Contains(err.Error(), "fake[bad]") {
 				t.Errorf("%v, %v, %v", c, w.order(), err)
 			}
@@ -102,14 +103,14 @@ func TestPanicOfInit(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if s := rg.state("bad"); s.State != engine.StateFailed || w.count("bad") != 0 {
+		if s := rg.state("bad"); s.State != resgraph.StateFailed || w.count("bad") != 0 {
 			t.Errorf("after a pause it is %s and has run %d times", s.State, w.count("bad"))
 		}
 		for len(rg.converged) > 0 { // the pause and its end
 			<-rg.converged
 		}
 		rg.swap(mk("2", nil))
-		if c := rg.rest(); c[engine.StateOK] != 3 || w.count("after") != 1 {
+		if c := rg.rest(); c[resgraph.StateOK] != 3 || w.count("after") != 1 {
 			t.Errorf("mended, %v", c)
 		}
 		if err := rg.r.Swap(t.Context(), mk("3", boom).g); err == nil || !strings.HasPrefix(err.Error(), "fake[bad]: cannot be initialised") {
@@ -117,7 +118,7 @@ func TestPanicOfInit(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, name := range []string{"bad", "after", "other"} {
-			if s := rg.state(name); s.State != engine.StateOK {
+			if s := rg.state(name); s.State != resgraph.StateOK {
 				t.Errorf("in the end %s is %s", name, s.State)
 			}
 		}
@@ -213,7 +214,7 @@ func TestSwapFailureLeavesTheOldGraph(t *testing.T) {
 				n := w.count("x")
 				ev <- struct{}{}
 				synctest.Wait()
-				if rg.state("x").State != engine.StateOK || w.count("x") != n+1 {
+				if rg.state("x").State != resgraph.StateOK || w.count("x") != n+1 {
 					t.Errorf("the old vertex is %s, ran %d times more", rg.state("x").State, w.count("x")-n)
 				}
 				if _, err := rg.r.Counts(t.Context()); err != nil {
@@ -333,7 +334,7 @@ func TestSwapEndsARetryWait(t *testing.T) {
 		start := time.Now()
 		rg.swap(newDecl(t).add("x", &fake{w: w, Want: "2"}))
 		c := rg.rest()
-		if time.Since(start) > 0 || c[engine.StateOK] != 1 {
+		if time.Since(start) > 0 || c[resgraph.StateOK] != 1 {
 			t.Errorf("took %s: %v", time.Since(start), c)
 		}
 	})
@@ -454,7 +455,7 @@ func TestSendRecvMissing(t *testing.T) {
 		dst := &fake{w: w}
 		rg.swap(newDecl(t).add("dst", dst, "want=fake[src].out").add("src", silent).edges("src>dst"))
 		c := rg.rest()
-		if c[engine.StateFailed] != 1 || w.count("dst") != 0 {
+		if c[resgraph.StateFailed] != 1 || w.count("dst") != 0 {
 			t.Errorf("counts %v, runs %d", c, w.count("dst"))
 		}
 		if err := rg.state("dst").Err; !strings.Contains(fmt.Sprint(err), "fake[src]") {
@@ -473,10 +474,10 @@ func TestSendRecvUnknownUnderNoop(t *testing.T) {
 			add("below", &fake{w: w}).edges("src>dst", "dst>below"))
 		rg.rest()
 		s := rg.state("dst")
-		if s.State != engine.StateUnknown || s.Until != "fake[src]" || w.count("dst") != 0 {
+		if s.State != resgraph.StateUnknown || s.Until != "fake[src]" || w.count("dst") != 0 {
 			t.Errorf("%+v, %d runs", s, w.count("dst"))
 		}
-		if rg.state("below").State != engine.StateOK {
+		if rg.state("below").State != resgraph.StateOK {
 			t.Error("what is below an unknown is still checked")
 		}
 		if r := rg.runs("dst"); len(r) != 1 || len(r[0].Changes) != 1 || r[0].Changes[0].To != any(engine.Unknown) {
@@ -504,14 +505,14 @@ func TestSendRecvRefusedValue(t *testing.T) {
 		rg.rest()
 		set := func(s string) { out = s; ev <- struct{}{}; synctest.Wait() }
 		set("bad")
-		if s := rg.state("dst"); s.State != engine.StateFailed || !strings.Contains(s.Err.Error(), "it is bad") {
+		if s := rg.state("dst"); s.State != resgraph.StateFailed || !strings.Contains(s.Err.Error(), "it is bad") {
 			t.Errorf("%+v", s)
 		}
 		if dst.Want != "good" {
 			t.Errorf("the old value did not return: %q", dst.Want)
 		}
 		set("better")
-		if s := rg.state("dst"); s.State != engine.StateOK || dst.Want != "better" {
+		if s := rg.state("dst"); s.State != resgraph.StateOK || dst.Want != "better" {
 			t.Errorf("%+v with %q", s, dst.Want)
 		}
 	})
@@ -537,7 +538,7 @@ func TestSendRecvSurvivesSwaps(t *testing.T) {
 					rg.swap(mk("2", "1"))
 				}
 				c := rg.rest()
-				if c[engine.StateOK] != 2 {
+				if c[resgraph.StateOK] != 2 {
 					t.Errorf("counts %v", c)
 				}
 				want := map[string][2]int{"replace receiver": {1, 2}, "replace sender": {2, 1}}[name]

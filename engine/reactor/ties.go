@@ -4,8 +4,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -247,7 +247,7 @@ func (s *swap) referrer(v *vertex, goes map[string]bool) string {
 		}
 	}
 	for i, decl := range s.g.All() {
-		if decl != nil && slices.ContainsFunc(decl.Recv, func(w engine.Wire) bool { return w.From.ID() == v.ID }) {
+		if decl != nil && slices.ContainsFunc(decl.Recv, func(w resgraph.Wire) bool { return w.From.ID() == v.ID }) {
 			return s.g.ID(i)
 		}
 	}

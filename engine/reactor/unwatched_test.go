@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // still is a fake that has nothing to watch. To call its Watch is a mistake.
@@ -25,7 +26,7 @@ func newStill(w *stage) *still {
 }
 
 // wantState checks how a vertex stands, and how often it ran.
-func wantState(t *testing.T, rg *rig, w *stage, name string, s engine.State, runs int) {
+func wantState(t *testing.T, rg *rig, w *stage, name string, s resgraph.State, runs int) {
 	t.Helper()
 	synctest.Wait()
 	if got := rg.state(name); got.State != s || w.count(name) != runs {
@@ -54,15 +55,15 @@ func TestLaw1NothingToWatch(t *testing.T) {
 		}
 		start := time.Now()
 		rg.swap(newDecl(t).add("slow", slow).add("free", free).add("below", below).edges("slow>below"))
-		wantState(t, rg, w, "free", engine.StateOK, 1)
-		wantState(t, rg, w, "below", engine.StateWaiting, 0)
+		wantState(t, rg, w, "free", resgraph.StateOK, 1)
+		wantState(t, rg, w, "below", resgraph.StateWaiting, 0)
 		rg.rest()
 		if d := time.Since(start); d < 10*time.Second || d > 20*time.Second {
 			t.Errorf("converged after %s", d)
 		}
 		time.Sleep(time.Hour)
-		wantState(t, rg, w, "free", engine.StateOK, 1)
-		wantState(t, rg, w, "below", engine.StateOK, 1)
+		wantState(t, rg, w, "free", resgraph.StateOK, 1)
+		wantState(t, rg, w, "below", resgraph.StateOK, 1)
 	})
 }
 
@@ -94,16 +95,16 @@ func TestNothingToWatchIsPaused(t *testing.T) {
 			return newDecl(t).add("x", x)
 		}
 		rg.swap(graph("1"))
-		wantState(t, rg, w, "x", engine.StateOK, 1)
+		wantState(t, rg, w, "x", resgraph.StateOK, 1)
 		if err := rg.r.Pause(t.Context(), reactor.Pause{Resource: "fake[x]"}); err != nil {
 			t.Fatal(err)
 		}
 		rg.swap(graph("2"))
-		wantState(t, rg, w, "x", engine.StatePaused, 1)
+		wantState(t, rg, w, "x", resgraph.StatePaused, 1)
 		if err := rg.r.Resume(t.Context(), "fake[x]"); err != nil {
 			t.Fatal(err)
 		}
-		wantState(t, rg, w, "x", engine.StateOK, 2)
+		wantState(t, rg, w, "x", resgraph.StateOK, 2)
 	})
 }
 
@@ -122,13 +123,13 @@ func TestNothingToWatchIsTriedAgain(t *testing.T) {
 				return newDecl(t).add("x", x)
 			}
 			rg.swap(graph())
-			wantState(t, rg, w, "x", engine.StateFailed, 3)
+			wantState(t, rg, w, "x", resgraph.StateFailed, 3)
 			rg.swap(graph())
 			again := 3
 			if rewatch {
 				again = 6
 			}
-			wantState(t, rg, w, "x", engine.StateFailed, again)
+			wantState(t, rg, w, "x", resgraph.StateFailed, again)
 		})
 	}
 }
@@ -150,12 +151,12 @@ func TestNothingToWatchReceives(t *testing.T) {
 				return nil
 			}
 			rg.swap(newDecl(t).add("a", say(w, ev, &out)).add("b", b, field+"=fake[a].out").edges("a>b"))
-			wantState(t, rg, w, "b", engine.StateOK, 1)
+			wantState(t, rg, w, "b", resgraph.StateOK, 1)
 			for _, step := range []struct {
 				out   string
-				state engine.State
+				state resgraph.State
 				runs  int
-			}{{"2", engine.StateOK, 2}, {"2", engine.StateOK, 2}, {"bad", engine.StateFailed, 2}, {"3", engine.StateOK, 3}} {
+			}{{"2", resgraph.StateOK, 2}, {"2", resgraph.StateOK, 2}, {"bad", resgraph.StateFailed, 2}, {"3", resgraph.StateOK, 3}} {
 				out = step.out
 				ev <- struct{}{}
 				wantState(t, rg, w, "b", step.state, step.runs)
@@ -178,14 +179,14 @@ func TestNothingToWatchIsExchanged(t *testing.T) {
 		other.Want = "3"
 		for i, res := range []engine.Res{newStill(w), watched, other} {
 			rg.swap(newDecl(t).add("x", res))
-			wantState(t, rg, w, "x", engine.StateOK, i+1)
+			wantState(t, rg, w, "x", resgraph.StateOK, i+1)
 		}
 		bad := newStill(w)
 		bad.initErr = func() error { return errors.New("not now") }
 		if err := rg.r.Swap(t.Context(), newDecl(t).add("x", bad).g); err == nil {
 			t.Error("a graph was taken whose vertex cannot be initialised")
 		}
-		wantState(t, rg, w, "x", engine.StateOK, 4)
+		wantState(t, rg, w, "x", resgraph.StateOK, 4)
 		rg.swap(newDecl(t))
 		if list := only(w.order(), "init x"); len(list) != 5 {
 			t.Errorf("did %v", w.order())

@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -39,7 +40,7 @@ type vertex struct {
 	asked   *asked // for the next run; nil for nothing but byGraph
 	alarm   int32  // place in alarms, from 1; 0 for none
 	noop    bool   // nothing may be altered
-	once    bool   // it rests after its first success: engine.Special.Once
+	once    bool   // it rests after its first success: resgraph.Special.Once
 	byGraph bool   // a graph asks for the next run
 	due     bool   // counted in shared
 
@@ -225,13 +226,13 @@ func (x *running) discard() {
 
 // past is how the runs of a vertex have ended.
 type past struct {
-	*trouble              // noTrouble until it has one
-	lastRun  uint64       // the ID of the last run
-	changed  int32        // runs that changed something
-	last     engine.State // how the last run ended
-	class    Class        // of the last run that has changed something, or was not well
-	realized bool         // a run has brought it about
-	rested   bool         // it rests after its first success, and that was
+	*trouble                // noTrouble until it has one
+	lastRun  uint64         // the ID of the last run
+	changed  int32          // runs that changed something
+	last     resgraph.State // how the last run ended
+	class    Class          // of the last run that has changed something, or was not well
+	realized bool           // a run has brought it about
+	rested   bool           // it rests after its first success, and that was
 }
 
 // trouble is why a vertex did not end well.

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // because notes the trigger of the next run of v. The caller sees to it that there is one. Triggers
@@ -164,7 +165,7 @@ func (l *loop) number(v *vertex, run *Run) {
 	}
 	v.run.mu.Unlock()
 	v.run.job.triggers = nil
-	if run.Changed || run.State != engine.StateOK {
+	if run.Changed || run.State != resgraph.StateOK {
 		v.past.class = run.Class
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 )
@@ -88,7 +89,7 @@ func TestWhy(t *testing.T) {
 		tick <- struct{}{}
 		by := rg.wantWhy("src", "event: corrective")
 		failed := rg.wantWhy("dst", "refresh fake[src]: cascade")
-		if failed.Triggers[0].Run != by.ID || failed.State != engine.StateFailed {
+		if failed.Triggers[0].Run != by.ID || failed.State != resgraph.StateFailed {
 			t.Errorf("%+v, want it by run %d", failed, by.ID)
 		}
 		time.Sleep(2 * time.Minute)

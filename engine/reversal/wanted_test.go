@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/reversal"
 )
 
@@ -109,9 +109,9 @@ type plainNote struct{ *note }
 
 // TestFormulaSame: formulas are the same by their sums. One that is absent is the same as none other.
 func TestFormulaSame(t *testing.T) {
-	a, b, c := &engine.Formula{Text: "x", Sum: "1"}, &engine.Formula{Text: "y", Sum: "1"}, &engine.Formula{Text: "x", Sum: "2"}
+	a, b, c := &resgraph.Formula{Text: "x", Sum: "1"}, &resgraph.Formula{Text: "y", Sum: "1"}, &resgraph.Formula{Text: "x", Sum: "2"}
 	for _, tt := range []struct {
-		one, other *engine.Formula
+		one, other *resgraph.Formula
 		want       bool
 	}{{nil, nil, true}, {a, a, true}, {a, b, true}, {a, c, false}, {a, nil, false}, {nil, a, false}} {
 		if got := tt.one.Same(tt.other); got != tt.want {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -186,7 +186,7 @@ func (p *parser) state(at int, g glob) error {
 
 // States returns the words for states.
 func States() (list []string) {
-	for s := range engine.State(engine.NumStates) {
+	for s := range resgraph.State(resgraph.NumStates) {
 		list = append(list, s.String())
 	}
 	return list

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Selection says which resources are meant. The zero value selects nothing. It is immutable.
@@ -45,7 +46,7 @@ type Item struct {
 }
 
 // Items returns what a vertex of a graph gives: the resource, and the members of its group. The states are not known here.
-func Items(id string, v *engine.Vertex) []Item {
+func Items(id string, v *resgraph.Vertex) []Item {
 	s := v.Special()
 	meta := s.Alone
 	if meta == nil {

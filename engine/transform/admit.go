@@ -3,14 +3,14 @@ package transform
 import (
 	"cmp"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
 
 // admit returns the graph with the wanted edges, but for edges that would close a
 // cycle. First all of them are added. Only if that makes a cycle, those between
 // vertices that could be on one are looked at one after the other.
-func (a *edgeQueries) admit() *engine.Graph {
+func (a *edgeQueries) admit() *resgraph.Graph {
 	g, wanted := a.g, a.wanted
 	whole := with(g, wanted)
 	if _, err := whole.Sort(); err == nil {
@@ -41,7 +41,7 @@ func (a *edgeQueries) admit() *engine.Graph {
 	return with(g, safe)
 }
 
-func with(g *engine.Graph, wanted []edgeRequest) *engine.Graph {
+func with(g *resgraph.Graph, wanted []edgeRequest) *resgraph.Graph {
 	c := g.Clone()
 	c.Grow(0, len(wanted))
 	for _, w := range wanted {
@@ -73,7 +73,7 @@ func (a *edgeQueries) explain(wanted []edgeRequest) {
 
 // core returns the vertices that are left when all without predecessors are taken
 // away, again and again, and all without successors. Every cycle is among them.
-func core(g *engine.Graph) []bool {
+func core(g *resgraph.Graph) []bool {
 	on := make([]bool, g.Len())
 	for i := range on {
 		on[i] = true

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
@@ -162,7 +163,7 @@ func (w edgeRequest) kind() string {
 
 // edgeQueries is one run of AutoEdge up to the edges that are wanted.
 type edgeQueries struct {
-	g       *engine.Graph
+	g       *resgraph.Graph
 	n       *Notes
 	index   *index
 	answers *answers // for the next graph

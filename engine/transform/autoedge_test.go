@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -144,7 +145,7 @@ func TestAutoEdgeByName(t *testing.T) {
 		if name == "off" {
 			m.MetaParams().AutoEdge = &no
 		}
-		if _, err := g.Add(m.String(), &engine.Vertex{Res: m}); err != nil {
+		if _, err := g.Add(m.String(), &resgraph.Vertex{Res: m}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -244,7 +245,7 @@ func TestAutoEdgeNilUID(t *testing.T) {
 	x := &nilUID{}
 	x.SetKind("thing")
 	x.SetName("b")
-	_, _ = g.Add(x.String(), &engine.Vertex{Res: x})
+	_, _ = g.Add(x.String(), &resgraph.Vertex{Res: x})
 	_, notes := run(t, transform.AutoEdge(nil), g)
 	same(t, "notes", notes, "autoedge: skipped: b: AutoEdges gives a UID that is nil")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -28,7 +29,7 @@ func AutoGroup() Step {
 }
 
 // autoGroup puts each candidate into the first group that takes it, in the order of the graph. So equal graphs have equal groups.
-func autoGroup(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
+func autoGroup(ctx context.Context, g *resgraph.Graph, n *Notes) (*resgraph.Graph, error) {
 	s := &grouping{g: g, n: n, buckets: map[bucket][]*group{}}
 	candidates := s.candidates()
 	if len(candidates) < 2 {
@@ -49,7 +50,7 @@ func autoGroup(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, e
 
 // grouping is one run of AutoGroup.
 type grouping struct {
-	g       *engine.Graph
+	g       *resgraph.Graph
 	n       *Notes
 	senders map[string]bool
 	buckets map[bucket][]*group
@@ -109,7 +110,7 @@ func (r reason) String() string { return string(r) }
 
 // alone says why a vertex stays alone, whatever the others are; nil if it may be
 // grouped. The text is made where it is read: a large graph has many that stay alone.
-func (s *grouping) alone(i int, v *engine.Vertex) fmt.Stringer {
+func (s *grouping) alone(i int, v *resgraph.Vertex) fmt.Stringer {
 	switch {
 	case len(v.Special().Group) > 0:
 		return reason("it is a group already")
@@ -219,7 +220,7 @@ func (s *grouping) notify(v int) string {
 }
 
 // levelsOf returns for each vertex the number of edges on the longest path to it.
-func levelsOf(g *engine.Graph) ([]int32, error) {
+func levelsOf(g *resgraph.Graph) ([]int32, error) {
 	order, err := g.Sort()
 	if err != nil {
 		return nil, err
@@ -234,7 +235,7 @@ func levelsOf(g *engine.Graph) ([]int32, error) {
 }
 
 // contract returns the graph in which each group is its owner.
-func (s *grouping) contract() *engine.Graph {
+func (s *grouping) contract() *resgraph.Graph {
 	if len(s.groups) == 0 {
 		return s.g
 	}
@@ -247,7 +248,7 @@ func (s *grouping) contract() *engine.Graph {
 			member[m] = true
 		}
 	}
-	c := graph.New[*engine.Vertex](s.g.Name)
+	c := graph.New[*resgraph.Vertex](s.g.Name)
 	c.Grow(s.g.Len(), s.g.EdgeCount())
 	for i, v := range s.g.All() {
 		if member[i] {
@@ -271,10 +272,10 @@ func (s *grouping) contract() *engine.Graph {
 }
 
 // own makes the vertex of a group, and tells its owner.
-func (s *grouping) own(gr *group) *engine.Vertex {
+func (s *grouping) own(gr *group) *resgraph.Vertex {
 	owner := *s.g.Value(int(gr.owner))
 	ids := []string{s.g.ID(int(gr.owner))}
-	var group []*engine.Vertex
+	var group []*resgraph.Vertex
 	var members []engine.Res
 	for _, m := range gr.members {
 		v := s.g.Value(int(m))
@@ -286,6 +287,6 @@ func (s *grouping) own(gr *group) *engine.Vertex {
 	owner.Res.SetMetaParams(gr.meta)
 	owner.Res.(engine.GroupableRes).SetGroup(slices.Clip(members))
 	s.n.Explain(Grouped, func() string { return strconv.Itoa(len(ids)) + " of kind " + owner.Res.Kind() + " run as one" }, ids...)
-	owner.Alter(func(x *engine.Special) { x.Group, x.Alone = group, &alone })
+	owner.Alter(func(x *resgraph.Special) { x.Group, x.Alone = group, &alone })
 	return &owner
 }

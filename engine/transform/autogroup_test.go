@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 )
@@ -62,14 +63,14 @@ func TestAutoGroupOwner(t *testing.T) {
 		t.Error("the graph that was given is altered")
 	}
 	for id, want := range map[string]int{"thing[a]": 0, "thing[c]": 0, "thing[d]": -1} {
-		if i, ok := engine.FindVertex(out, id); i != want || ok != (want >= 0) {
+		if i, ok := resgraph.Find(out, id); i != want || ok != (want >= 0) {
 			t.Errorf("%s is %d", id, i)
 		}
 	}
 	late := &thing{key: "k"}
 	late.SetKind("thing")
 	late.SetName("z")
-	_, _ = out.Add(late.String(), &engine.Vertex{Res: late})
+	_, _ = out.Add(late.String(), &resgraph.Vertex{Res: late})
 	again, _ := run(t, transform.AutoGroup(), out)
 	if again != out {
 		t.Error("a group is grouped again")
@@ -78,19 +79,19 @@ func TestAutoGroupOwner(t *testing.T) {
 
 // What keeps a vertex alone.
 func TestAutoGroupAlone(t *testing.T) {
-	wire := engine.Wire{Field: "f", From: schema.Ref{Kind: "thing", Name: "b", Key: "k"}}
-	for why, set := range map[string]func(g *engine.Graph, x *thing){
-		"b": func(_ *engine.Graph, x *thing) { x.key = "other" },
-		"c": func(_ *engine.Graph, x *thing) { x.SetKind("other") },
-		"":  func(_ *engine.Graph, x *thing) { x.key = "" },
-		"it receives a value": func(g *engine.Graph, _ *thing) {
-			g.Value(1).Recv = []engine.Wire{{From: schema.Ref{Kind: "z", Name: "z"}}}
+	wire := resgraph.Wire{Field: "f", From: schema.Ref{Kind: "thing", Name: "b", Key: "k"}}
+	for why, set := range map[string]func(g *resgraph.Graph, x *thing){
+		"b": func(_ *resgraph.Graph, x *thing) { x.key = "other" },
+		"c": func(_ *resgraph.Graph, x *thing) { x.SetKind("other") },
+		"":  func(_ *resgraph.Graph, x *thing) { x.key = "" },
+		"it receives a value": func(g *resgraph.Graph, _ *thing) {
+			g.Value(1).Recv = []resgraph.Wire{{From: schema.Ref{Kind: "z", Name: "z"}}}
 		},
-		"it only undoes what has left the graph": func(g *engine.Graph, _ *thing) { g.Value(1).Alter(func(s *engine.Special) { s.Once = true }) },
-		"a value that it sends is received":      func(g *engine.Graph, _ *thing) { g.Value(3).Recv = []engine.Wire{wire} },
-		"GroupKey panicked: oh":                  func(_ *engine.Graph, x *thing) { x.bad = "GroupKey" },
-		"not with thing[a]: never":               func(g *engine.Graph, _ *thing) { g.Value(0).Res.(*thing).foe = "b" },
-		"meta.hidden: it never runs":             func(_ *engine.Graph, x *thing) { x.MetaParams().Hidden = true },
+		"it only undoes what has left the graph": func(g *resgraph.Graph, _ *thing) { g.Value(1).Alter(func(s *resgraph.Special) { s.Once = true }) },
+		"a value that it sends is received":      func(g *resgraph.Graph, _ *thing) { g.Value(3).Recv = []resgraph.Wire{wire} },
+		"GroupKey panicked: oh":                  func(_ *resgraph.Graph, x *thing) { x.bad = "GroupKey" },
+		"not with thing[a]: never":               func(g *resgraph.Graph, _ *thing) { g.Value(0).Res.(*thing).foe = "b" },
+		"meta.hidden: it never runs":             func(_ *resgraph.Graph, x *thing) { x.MetaParams().Hidden = true },
 	} {
 		g := build(t, keyed("a b c"), "a b c receiver")
 		set(g, g.Value(1).Res.(*thing))
@@ -145,7 +146,7 @@ func TestAutoGroupBounded(t *testing.T) {
 	}
 	g := build(t, things, many("v%d", 3000))
 	for i := range g.Len() {
-		g.SetValue(i, &engine.Vertex{Res: &lonely{thing: things[fmt.Sprint("v", i)], compared: &compared}})
+		g.SetValue(i, &resgraph.Vertex{Res: &lonely{thing: things[fmt.Sprint("v", i)], compared: &compared}})
 	}
 	out, _ := run(t, transform.AutoGroup(), g)
 	if out.Len() != 3000 || compared > 16*3000 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -35,12 +35,12 @@ func BenchmarkSteps(b *testing.B) {
 
 // machine makes a graph of n vertices: 8 of 10 are files with up to five folders
 // above them, one uses three of them, and one can be grouped.
-func machine(tb testing.TB, n int) *engine.Graph {
-	g := graph.New[*engine.Vertex]("machine")
+func machine(tb testing.TB, n int) *resgraph.Graph {
+	g := graph.New[*resgraph.Vertex]("machine")
 	add := func(kind, name string, x *thing) int {
 		x.SetKind(kind)
 		x.SetName(name)
-		i, err := g.Add(x.String(), &engine.Vertex{Res: x})
+		i, err := g.Add(x.String(), &resgraph.Vertex{Res: x})
 		if err != nil {
 			tb.Fatal(err)
 		}

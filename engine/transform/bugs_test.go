@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
@@ -20,13 +21,13 @@ import (
 // sends or receives one is a vertex of its own, always.
 
 // receives wires the field f of one vertex to another.
-func receives(t *testing.T, g *engine.Graph, to, from string) {
+func receives(t *testing.T, g *resgraph.Graph, to, from string) {
 	t.Helper()
 	i, ok := g.Index("thing[" + to + "]")
 	if !ok {
 		t.Fatalf("no %s", to)
 	}
-	g.Value(i).Recv = append(g.Value(i).Recv, engine.Wire{Field: "f", From: schema.Ref{Kind: "thing", Name: from, Key: "k"}})
+	g.Value(i).Recv = append(g.Value(i).Recv, resgraph.Wire{Field: "f", From: schema.Ref{Kind: "thing", Name: from, Key: "k"}})
 }
 
 // TestBug13_SendersAreNoMembers: a member has nobody to whom its values go.
@@ -89,14 +90,14 @@ func (*lone) GroupCmp(engine.GroupableRes) error { return errAlone }
 
 var errAlone = errors.New("alone")
 
-func loners(t *testing.T, n int) *engine.Graph {
+func loners(t *testing.T, n int) *resgraph.Graph {
 	t.Helper()
-	g := graph.New[*engine.Vertex]("lone")
+	g := graph.New[*resgraph.Vertex]("lone")
 	for i := range n {
 		x := &lone{thing{key: "k"}}
 		x.SetKind("thing")
 		x.SetName(fmt.Sprint(i))
-		if _, err := g.Add(x.String(), &engine.Vertex{Res: x}); err != nil {
+		if _, err := g.Add(x.String(), &resgraph.Vertex{Res: x}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -105,7 +106,7 @@ func loners(t *testing.T, n int) *engine.Graph {
 
 // byName makes a graph in which each resource asks for another one by its name, and
 // for refresh.
-func byName(t *testing.T, n int) *engine.Graph {
+func byName(t *testing.T, n int) *resgraph.Graph {
 	things := map[string]*thing{}
 	for i := range n {
 		things[fmt.Sprint(i)] = &thing{wants: []string{fmt.Sprintf("+@%d", (i*7+3)%n)}}
@@ -120,10 +121,10 @@ func byName(t *testing.T, n int) *engine.Graph {
 // used.
 func TestBug35_StepsAreNearLinear(t *testing.T) {
 	const small, times = 500, 8
-	for name, mk := range map[string]func(n int) *engine.Graph{
-		"a machine": func(n int) *engine.Graph { return machine(t, n) },
-		"loners":    func(n int) *engine.Graph { return loners(t, n) },
-		"by name":   func(n int) *engine.Graph { return byName(t, n) },
+	for name, mk := range map[string]func(n int) *resgraph.Graph{
+		"a machine": func(n int) *resgraph.Graph { return machine(t, n) },
+		"loners":    func(n int) *resgraph.Graph { return loners(t, n) },
+		"by name":   func(n int) *resgraph.Graph { return byName(t, n) },
 	} {
 		best := func(n int) time.Duration {
 			g, least := mk(n), time.Hour

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -18,7 +19,7 @@ import (
 type Change struct {
 	// Part is for reactor.Stage: the vertices of the part, and those whose automatic edges alter. A vertex without
 	// a value stands for a running one.
-	Part   *engine.Graph
+	Part   *resgraph.Graph
 	Remove []string
 
 	// Whole says why the whole graph has to go through the steps again; empty where Part and Remove do. Then take the graph
@@ -29,7 +30,7 @@ type Change struct {
 
 	p        *Parts
 	grouping bool // there are groups, or may be after the change
-	part     *engine.Graph
+	part     *resgraph.Graph
 	fresh    []string            // the ids of new numbers, in their order
 	news     map[int32]*standing // the new forms of vertices, by number
 	order    []int32             // the numbers that the part brings
@@ -44,10 +45,10 @@ type Change struct {
 // Change finds out what becomes of the graph that runs when a part comes and the vertices with some ids go, and alters nothing. The
 // part may be nil; of its vertices, those without a value stand for running ones. All ids must be there. An error is the cause of the
 // end of ctx. The host may be nil; see AutoEdge.
-func (p *Parts) Change(ctx context.Context, h engine.Host, part *engine.Graph, remove ...string) (*Change, error) {
+func (p *Parts) Change(ctx context.Context, h engine.Host, part *resgraph.Graph, remove ...string) (*Change, error) {
 	p.prepare()
 	if part == nil {
-		part = graph.New[*engine.Vertex](p.base.Name)
+		part = graph.New[*resgraph.Vertex](p.base.Name)
 	}
 	n := part.Len() + len(remove)
 	c := &Change{
@@ -104,7 +105,7 @@ func (p *Parts) Take(c *Change) {
 
 // Whole returns the whole graph with a change, as it was declared: without automatic edges, groups and undoings. A
 // resource that may be grouped is a copy, since AutoGroup alters those.
-func (p *Parts) Whole(c *Change) *engine.Graph {
+func (p *Parts) Whole(c *Change) *resgraph.Graph {
 	g := p.draw(c, false)
 	for i, v := range g.All() {
 		if groupable(v) == 0 {
@@ -120,8 +121,8 @@ func (p *Parts) Whole(c *Change) *engine.Graph {
 }
 
 // Brought yields the vertices that the part brings, by their ids.
-func (c *Change) Brought() iter.Seq2[string, *engine.Vertex] {
-	return func(yield func(string, *engine.Vertex) bool) {
+func (c *Change) Brought() iter.Seq2[string, *resgraph.Vertex] {
+	return func(yield func(string, *resgraph.Vertex) bool) {
 		for i, v := range c.part.All() {
 			if v != nil && !yield(c.part.ID(i), v) {
 				return
@@ -247,7 +248,7 @@ func (c *Change) free(n int32, mine map[int32]bool) (list []graph.Edge) {
 func (c *Change) known(n int32) bool { return int(n) < c.p.base.Len()+len(c.p.ids) }
 
 // vertex returns the vertex of a number after the change, nil for none.
-func (c *Change) vertex(n int32) *engine.Vertex {
+func (c *Change) vertex(n int32) *resgraph.Vertex {
 	if st := c.news[n]; st != nil {
 		return st.v
 	}
@@ -276,7 +277,7 @@ func (c *Change) describe(n int32) {
 	now := c.news[n].v
 	uids := uidsOf(now)
 	c.is[n] = c.p.sumsOf(uids)
-	var was *engine.Vertex
+	var was *resgraph.Vertex
 	if c.known(n) {
 		was = c.p.vertex(n)
 	}
@@ -292,14 +293,14 @@ func (c *Change) describe(n int32) {
 
 // alike reports whether a vertex is for the questions of others what another one was. A survey may say more of a resource, which
 // is not asked here.
-func alike(was, now *engine.Vertex, uids []engine.ResUID) bool {
+func alike(was, now *resgraph.Vertex, uids []engine.ResUID) bool {
 	_, surveyed := engine.As[engine.SurveyedRes](now.Res)
 	return !surveyed && takesPart(was) == takesPart(now) && engine.TargetOf(was.Res) == engine.TargetOf(now.Res) &&
 		isLeaving(was) == isLeaving(now) && reflect.DeepEqual(uidsOf(was), uids)
 }
 
 // isLeaving reports whether the thing of a vertex is to go.
-func isLeaving(v *engine.Vertex) (yes bool) {
+func isLeaving(v *resgraph.Vertex) (yes bool) {
 	if l, ok := engine.As[engine.LeavingRes](v.Res); ok {
 		_ = engine.Guard("Leaving", func() error { yes = l.Leaving(); return nil })
 	}
@@ -370,7 +371,7 @@ func mayAnswer(question, u engine.ResUID) (yes bool) {
 
 // compile makes the part for the reactor.
 func (c *Change) compile() {
-	c.Part = graph.New[*engine.Vertex](c.part.Name)
+	c.Part = graph.New[*resgraph.Vertex](c.part.Name)
 	brought := slices.Clone(c.order)
 	for _, n := range slices.Sorted(maps.Keys(c.news)) {
 		if c.news[n].v != nil && !slices.Contains(c.order, n) {
@@ -378,7 +379,7 @@ func (c *Change) compile() {
 		}
 	}
 	places := make(map[int32]int, len(brought))
-	place := func(n int32, v *engine.Vertex) int {
+	place := func(n int32, v *resgraph.Vertex) int {
 		n = c.p.runsAs(n)
 		at, ok := places[n]
 		if !ok {

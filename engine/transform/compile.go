@@ -5,21 +5,21 @@ import (
 	"log/slog"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Compiled is a graph that has gone through all steps, and the form before its resources were put into groups. Both share their
 // vertices, and are the same graph where there are no groups.
 type Compiled struct {
-	Base    *engine.Graph // before AutoGroup
-	Grouped *engine.Graph
+	Base    *resgraph.Graph // before AutoGroup
+	Grouped *resgraph.Graph
 	Notes   Notes // the important ones
 
 	ungrouped bool // AutoGroup is off
 }
 
 // Compile turns a declared graph into the running one. The error is that of the step that could not be done.
-func Compile(ctx context.Context, g *engine.Graph, o Options) (c Compiled, err error) {
+func Compile(ctx context.Context, g *resgraph.Graph, o Options) (c Compiled, err error) {
 	grouped := !o.NoAutoGroup
 	o.NoAutoGroup = true
 	if c.Base, err = Run(ctx, g, Steps(o), &c.Notes); err != nil {

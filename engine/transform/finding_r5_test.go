@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -42,14 +43,14 @@ func (x *plain) SetGroup(list []engine.Res)           { x.Groupable.SetGroup(lis
 func (x *plain) Group() []engine.Res                  { return x.Groupable.Group() }
 
 // guidedGraph returns a graph of n resources that have the keys in turn.
-func guidedGraph(t *testing.T, n int, compared *int, keys ...string) *engine.Graph {
+func guidedGraph(t *testing.T, n int, compared *int, keys ...string) *resgraph.Graph {
 	t.Helper()
 	names := many("v%d", n)
 	g := build(t, keyed(names), names)
 	for i := range g.Len() {
 		x := g.Value(i).Res.(*thing)
 		x.key = keys[i%len(keys)]
-		g.SetValue(i, &engine.Vertex{Res: &guided{thing: x, compared: compared}})
+		g.SetValue(i, &resgraph.Vertex{Res: &guided{thing: x, compared: compared}})
 	}
 	return g
 }
@@ -79,7 +80,7 @@ func TestFindingR5Alone(t *testing.T) {
 	names := many("v%d", 10)
 	g := build(t, keyed(names), names)
 	for i := range g.Len() {
-		g.SetValue(i, &engine.Vertex{Res: &plain{thing: g.Value(i).Res.(*thing)}})
+		g.SetValue(i, &resgraph.Vertex{Res: &plain{thing: g.Value(i).Res.(*thing)}})
 	}
 	if out, notes := run(t, transform.AutoGroup(), g); out != g || len(notes) > 0 {
 		t.Errorf("%d vertices, %q", out.Len(), notes)

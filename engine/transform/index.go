@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // index finds the UIDs of a graph, by the Go type of the UID and its space: a UID
@@ -17,7 +18,7 @@ import (
 // looked up by it; the others are gone through, within a budget. After fill they
 // may be asked on many goroutines at once.
 type index struct {
-	g    *engine.Graph
+	g    *resgraph.Graph
 	seed maphash.Seed
 	part []bool        // by vertex: whether it is found
 	gone []bool        // by vertex: whether it is to go
@@ -51,7 +52,7 @@ type hashed interface{ Hash() string }
 
 var hashType = reflect.TypeFor[hashed]()
 
-func newIndex(g *engine.Graph) *index {
+func newIndex(g *resgraph.Graph) *index {
 	return &index{g: g, seed: maphash.MakeSeed(), part: make([]bool, g.Len()), gone: make([]bool, g.Len())}
 }
 

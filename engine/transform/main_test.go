@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
@@ -146,9 +147,9 @@ func (u *slowUID) IFF(o engine.ResUID) bool {
 
 // build makes a graph of things, by name, and edges: "a b" for one from a to b,
 // "a!b" for one that notifies.
-func build(tb testing.TB, things map[string]*thing, names string, edges ...string) *engine.Graph {
+func build(tb testing.TB, things map[string]*thing, names string, edges ...string) *resgraph.Graph {
 	tb.Helper()
-	g := graph.New[*engine.Vertex]("g")
+	g := graph.New[*resgraph.Vertex]("g")
 	for name := range strings.FieldsSeq(names) {
 		x := things[name]
 		if x == nil {
@@ -156,7 +157,7 @@ func build(tb testing.TB, things map[string]*thing, names string, edges ...strin
 		}
 		x.SetKind("thing")
 		x.SetName(name)
-		if _, err := g.Add(x.String(), &engine.Vertex{Res: x}); err != nil {
+		if _, err := g.Add(x.String(), &resgraph.Vertex{Res: x}); err != nil {
 			tb.Fatal(err)
 		}
 	}
@@ -178,7 +179,7 @@ func build(tb testing.TB, things map[string]*thing, names string, edges ...strin
 }
 
 // run applies one step, and returns the graph and the notes, each as text.
-func run(tb testing.TB, s transform.Step, g *engine.Graph) (*engine.Graph, []string) {
+func run(tb testing.TB, s transform.Step, g *resgraph.Graph) (*resgraph.Graph, []string) {
 	tb.Helper()
 	n := &transform.Notes{All: true}
 	out, err := transform.Run(tb.Context(), g, []transform.Step{s}, n)
@@ -199,7 +200,7 @@ func short(s string) string {
 
 // edges returns the edges of a graph: "a b", "a!b", and "a~b" and "a~!b" for
 // automatic ones.
-func edges(g *engine.Graph) (list []string) {
+func edges(g *resgraph.Graph) (list []string) {
 	for e := range g.Edges() {
 		between := " "
 		switch {
@@ -216,7 +217,7 @@ func edges(g *engine.Graph) (list []string) {
 }
 
 // groups returns the vertices of a graph, with their members: "a+b+c".
-func groups(g *engine.Graph) (list []string) {
+func groups(g *resgraph.Graph) (list []string) {
 	for i, v := range g.All() {
 		ids := []string{g.ID(i)}
 		for _, m := range v.Special().Group {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Memory is what the automatic edges of the graph that runs came from. With it, a resource that
@@ -56,7 +57,7 @@ func (k Known) uids(v int32) []engine.ResUID {
 
 // AutoEdge is the step AutoEdge, and makes the same of a graph, only sooner.
 func (m *Memory) AutoEdge(h engine.Host, k Known) Step {
-	return Step{Name: "autoedge", Apply: func(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
+	return Step{Name: "autoedge", Apply: func(ctx context.Context, g *resgraph.Graph, n *Notes) (*resgraph.Graph, error) {
 		return m.autoEdge(ctx, h, g, k, n)
 	}}
 }
@@ -70,7 +71,7 @@ func (m *Memory) Keep() {
 
 // autoEdge adds the automatic edges. It takes over the answers of the graph that runs for vertices that stay, and asks all others. What
 // it has found out counts for the next graph only after Keep: a graph that is refused must leave no answers behind.
-func (m *Memory) autoEdge(ctx context.Context, h engine.Host, g *engine.Graph, k Known, n *Notes) (*engine.Graph, error) {
+func (m *Memory) autoEdge(ctx context.Context, h engine.Host, g *resgraph.Graph, k Known, n *Notes) (*resgraph.Graph, error) {
 	m.next = nil
 	if same := k.Same; same != nil && len(m.stale) > 0 {
 		k.Same = func(i int) bool { return same(i) && !m.isStale(g.ID(i)) }
@@ -121,13 +122,13 @@ type answer struct {
 	fixed    bool // also where both are to go
 }
 
-func newAnswers(g *engine.Graph, seed maphash.Seed) *answers {
+func newAnswers(g *resgraph.Graph, seed maphash.Seed) *answers {
 	return &answers{seed: seed, ids: g.AllIDs(), again: make([]bool, g.Len())}
 }
 
 // recall says what of the answers still holds in a graph whose vertices say what now.is has;
 // nil if there are none.
-func (s *answers) recall(g *engine.Graph, k Known, now *answers) *recall {
+func (s *answers) recall(g *resgraph.Graph, k Known, now *answers) *recall {
 	if s == nil {
 		return nil
 	}
@@ -168,7 +169,7 @@ type recall struct {
 const touches = 1 << 18
 
 // find finds the vertices by their ids, on all processors. Most stand where they stood.
-func (r *recall) find(g *engine.Graph) {
+func (r *recall) find(g *resgraph.Graph) {
 	var wg sync.WaitGroup
 	for from := 0; from < len(r.now); from += askAtOnce {
 		wg.Go(func() {

@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 )
 
@@ -44,7 +44,7 @@ func (d drawn) order(t *rapid.T) []int {
 }
 
 // known says what is declared as in the graph that runs, whatever UIDs say of it.
-func (d drawn) known(g *engine.Graph, runs *drawn) transform.Known {
+func (d drawn) known(g *resgraph.Graph, runs *drawn) transform.Known {
 	same := map[int]bool{}
 	for i := range d.n {
 		if at, ok := g.Index(name(i)); ok {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -21,10 +22,10 @@ import (
 //
 // Change and Take are for one goroutine at a time. The other methods are callable from any goroutine, also meanwhile.
 type Parts struct {
-	base    *engine.Graph // the last whole graph, with automatic edges, before AutoGroup
-	grouped *engine.Graph // the same after AutoGroup
-	known   *answers      // of base; nil without automatic edges
-	odd     string        // why every change needs the whole graph; empty where none does
+	base    *resgraph.Graph // the last whole graph, with automatic edges, before AutoGroup
+	grouped *resgraph.Graph // the same after AutoGroup
+	known   *answers        // of base; nil without automatic edges
+	odd     string          // why every change needs the whole graph; empty where none does
 
 	ungrouped bool // AutoGroup is off
 
@@ -40,20 +41,20 @@ type Parts struct {
 	ids     []string            // of vertices that came after base, which have the numbers from base.Len() on
 	numbers map[string]int32    // of those; a vertex of base has its index
 	changed map[int32]*standing // by number: the vertices that were brought or removed since base
-	drawn   *engine.Graph       // of Graph; nil where that has to draw it
+	drawn   *resgraph.Graph     // of Graph; nil where that has to draw it
 }
 
 // standing is one vertex that is not as in base, by numbers. An edge that belongs to neither end stands at one of them.
 type standing struct {
-	v    *engine.Vertex // nil for a vertex that was removed
-	own  []graph.Edge   // the declared edges that belong to it
-	auto []graph.Edge   // the automatic edges that it has asked for
+	v    *resgraph.Vertex // nil for a vertex that was removed
+	own  []graph.Edge     // the declared edges that belong to it
+	auto []graph.Edge     // the automatic edges that it has asked for
 }
 
 // NewParts returns the Parts of a whole graph that has taken effect. Base has gone through all steps but AutoGroup, and grouped
 // through that one too; they may be the same. The Memory has made its automatic edges and was told to Keep them; it is nil where
 // there are none. With leftOut, a step has left an edge out, so that each change needs the whole graph.
-func NewParts(base, grouped *engine.Graph, m *Memory, leftOut bool) *Parts {
+func NewParts(base, grouped *resgraph.Graph, m *Memory, leftOut bool) *Parts {
 	p := &Parts{base: base, grouped: grouped, numbers: map[string]int32{}, changed: map[int32]*standing{}, seed: maphash.MakeSeed()}
 	if m != nil {
 		if p.known = m.known; p.known == nil {
@@ -90,7 +91,7 @@ func (p *Parts) id(n int32) string {
 }
 
 // vertex returns the vertex of a number, nil for a removed one.
-func (p *Parts) vertex(n int32) *engine.Vertex {
+func (p *Parts) vertex(n int32) *resgraph.Vertex {
 	if st := p.changed[n]; st != nil {
 		return st.v
 	}
@@ -98,7 +99,7 @@ func (p *Parts) vertex(n int32) *engine.Vertex {
 }
 
 // Find returns the vertex under an id as it was declared, nil for none. It must not be altered.
-func (p *Parts) Find(id string) *engine.Vertex {
+func (p *Parts) Find(id string) *resgraph.Vertex {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if n, ok := p.number(id); ok {
@@ -137,7 +138,7 @@ func (p *Parts) sharing(u engine.ResUID) (ids []string) {
 func (p *Parts) Receivers(id string) (ids []string) {
 	for to := range p.After(id) {
 		v := p.Find(to)
-		if v != nil && slices.ContainsFunc(v.Recv, func(w engine.Wire) bool { return w.From.ID() == id }) {
+		if v != nil && slices.ContainsFunc(v.Recv, func(w resgraph.Wire) bool { return w.From.ID() == id }) {
 			ids = append(ids, to)
 		}
 	}
@@ -147,13 +148,13 @@ func (p *Parts) Receivers(id string) (ids []string) {
 // IDs returns the ids of the resources in effect, those of the whole graph first. Vertices that only undo something are left out.
 func (p *Parts) IDs() []string {
 	list := make([]string, 0, p.base.Len())
-	p.each(func(id string, _ *engine.Vertex) { list = append(list, id) })
+	p.each(func(id string, _ *resgraph.Vertex) { list = append(list, id) })
 	return list
 }
 
 // Asking returns the ids among IDs of those that leave only when somebody agrees.
 func (p *Parts) Asking() (list []string) {
-	p.each(func(id string, v *engine.Vertex) {
+	p.each(func(id string, v *resgraph.Vertex) {
 		if v.Res.MetaParams().Leaving == engine.LeavingAsk {
 			list = append(list, id)
 		}
@@ -162,7 +163,7 @@ func (p *Parts) Asking() (list []string) {
 }
 
 // each calls f with the vertices of IDs.
-func (p *Parts) each(f func(id string, v *engine.Vertex)) {
+func (p *Parts) each(f func(id string, v *resgraph.Vertex)) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for n := range int32(p.base.Len() + len(p.ids)) {
@@ -173,7 +174,7 @@ func (p *Parts) each(f func(id string, v *engine.Vertex)) {
 }
 
 // Graph returns the graph that runs, at the cost of the whole where a part has changed since it was called before.
-func (p *Parts) Graph() *engine.Graph {
+func (p *Parts) Graph() *resgraph.Graph {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -186,10 +187,10 @@ func (p *Parts) Graph() *engine.Graph {
 }
 
 // Grouped returns the last whole graph. A change of a group needs the whole graph, so its groups run.
-func (p *Parts) Grouped() *engine.Graph { return p.grouped }
+func (p *Parts) Grouped() *resgraph.Graph { return p.grouped }
 
 // Declared returns the graph that runs as it was declared, at the cost of the whole.
-func (p *Parts) Declared() *engine.Graph {
+func (p *Parts) Declared() *resgraph.Graph {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.draw(nil, false)
@@ -231,13 +232,13 @@ func (p *Parts) index() {
 }
 
 // takesPart reports whether a vertex takes part in automatic edges.
-func takesPart(v *engine.Vertex) bool {
+func takesPart(v *resgraph.Vertex) bool {
 	m := engine.MetaOf(v.Res)
 	return m.AutoEdges() && !m.Hidden
 }
 
 // groupable returns 1 for a vertex that AutoGroup may look at.
-func groupable(v *engine.Vertex) int {
+func groupable(v *resgraph.Vertex) int {
 	r, ok := engine.As[engine.GroupableRes](v.Res)
 	if !ok || keepsAlone(engine.MetaOf(v.Res)) != nil {
 		return 0
@@ -249,7 +250,7 @@ func groupable(v *engine.Vertex) int {
 }
 
 // uidsOf asks a resource for its UIDs. A fault of it is noted where automatic edges are made.
-func uidsOf(v *engine.Vertex) (uids []engine.ResUID) {
+func uidsOf(v *resgraph.Vertex) (uids []engine.ResUID) {
 	r, ok := engine.As[engine.EdgeableRes](v.Res)
 	if !ok {
 		return nil
@@ -311,7 +312,7 @@ func (p *Parts) automatic(e graph.Edge) bool {
 	if !e.Implied || e.By == graph.ByNeither {
 		return false
 	}
-	receives := e.By == graph.ByTo && !e.Notify && slices.ContainsFunc(p.base.Value(e.To).Recv, func(w engine.Wire) bool { return w.From.ID() == p.base.ID(e.From) })
+	receives := e.By == graph.ByTo && !e.Notify && slices.ContainsFunc(p.base.Value(e.To).Recv, func(w resgraph.Wire) bool { return w.From.ID() == p.base.ID(e.From) })
 	return !receives
 }
 
@@ -334,7 +335,7 @@ func (p *Parts) stands(n int32) *standing {
 }
 
 // draw returns the whole graph, with a change that is not in effect (nil for none). With auto it has automatic edges and groups.
-func (p *Parts) draw(c *Change, auto bool) *engine.Graph {
+func (p *Parts) draw(c *Change, auto bool) *resgraph.Graph {
 	at := func(n int32) *standing {
 		if c != nil && c.news[n] != nil {
 			return c.news[n]
@@ -345,7 +346,7 @@ func (p *Parts) draw(c *Change, auto bool) *engine.Graph {
 	if c != nil {
 		fresh = c.fresh
 	}
-	g := graph.New[*engine.Vertex](p.base.Name)
+	g := graph.New[*resgraph.Vertex](p.base.Name)
 	g.Grow(int(total)+len(fresh), p.base.EdgeCount())
 	places := make([]int, int(total)+len(fresh))
 	for n := range int32(len(places)) {
@@ -379,7 +380,7 @@ func (p *Parts) draw(c *Change, auto bool) *engine.Graph {
 }
 
 // formOf returns the vertex of a number as it is drawn, nil for none: as it stands, and with its group where that is asked for.
-func (p *Parts) formOf(n int32, st *standing, group bool) *engine.Vertex {
+func (p *Parts) formOf(n int32, st *standing, group bool) *resgraph.Vertex {
 	switch {
 	case st != nil:
 		return st.v
@@ -460,7 +461,7 @@ func (p *Parts) after(id string) (list []ends) {
 // Group returns the resource of the graph that runs which runs the given one, and the other members of its automatic group, in
 // their order. A resource that is in no group runs itself, and there are no others. ok is false where the graph has no such resource.
 func (p *Parts) Group(id string) (owner string, members []string, ok bool) {
-	i, ok := engine.FindVertex(p.grouped, id)
+	i, ok := resgraph.Find(p.grouped, id)
 	if !ok || len(p.grouped.Value(i).Special().Group) == 0 {
 		return id, nil, p.Find(id) != nil
 	}
@@ -472,7 +473,7 @@ func (p *Parts) Group(id string) (owner string, members []string, ok bool) {
 
 // Owner returns the resource that runs another one; the id itself where the graph that runs does not have it.
 func (p *Parts) Owner(id string) string {
-	if i, ok := engine.FindVertex(p.grouped, id); ok && id != "" {
+	if i, ok := resgraph.Find(p.grouped, id); ok && id != "" {
 		return p.grouped.ID(i)
 	}
 	return id

@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
@@ -38,7 +38,7 @@ func (m *standing) clone() *standing {
 	return c
 }
 
-func (s spec) vertex(name string) *engine.Vertex {
+func (s spec) vertex(name string) *resgraph.Vertex {
 	x := &thing{is: s.is, wants: s.wants, slow: s.kind == 2, gone: s.kind == 3}
 	x.SetKind("thing")
 	x.SetName(name)
@@ -47,12 +47,12 @@ func (s spec) vertex(name string) *engine.Vertex {
 		x.MetaParams().AutoEdge = new(false)
 	}
 	x.MetaParams().Hidden = s.kind == 4
-	return &engine.Vertex{Res: x}
+	return &resgraph.Vertex{Res: x}
 }
 
 // graph builds the whole graph, or the part that brings some of it.
-func (m *standing) graph(t *rapid.T, brings func(string) bool, free [][2]string) *engine.Graph {
-	g := graph.New[*engine.Vertex]("g")
+func (m *standing) graph(t *rapid.T, brings func(string) bool, free [][2]string) *resgraph.Graph {
+	g := graph.New[*resgraph.Vertex]("g")
 	at := func(name string) int {
 		id := "thing[" + name + "]"
 		if i, ok := g.Index(id); ok {
@@ -88,7 +88,7 @@ func (m *standing) graph(t *rapid.T, brings func(string) bool, free [][2]string)
 	return g
 }
 
-func (m *standing) whole(t *rapid.T) *engine.Graph {
+func (m *standing) whole(t *rapid.T) *resgraph.Graph {
 	var free [][2]string
 	for ends := range m.free {
 		free = append(free, ends)
@@ -165,7 +165,7 @@ func (m *standing) refers(gone []string) bool {
 	return false
 }
 
-func sortedEdges(g *engine.Graph) []string { return slices.Sorted(slices.Values(edges(g))) }
+func sortedEdges(g *resgraph.Graph) []string { return slices.Sorted(slices.Values(edges(g))) }
 
 // TestPartsAreTheWhole: after any sequence of changes Parts is the graph that the steps make of the whole. Seen failing with: change.go,
 // touch: without the sums of before; free: without the condition; wish.go, lacking: without the names; settle: without the vertices
@@ -177,7 +177,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 		var p *transform.Parts
 		var memory transform.Memory
 		var runs tied
-		swap := func(g *engine.Graph) {
+		swap := func(g *resgraph.Graph) {
 			n := &transform.Notes{}
 			out, err := transform.Run(t.Context(), g, []transform.Step{memory.AutoEdge(nil, transform.Known{})}, n)
 			if err != nil {
@@ -193,7 +193,7 @@ func TestPartsAreTheWhole(t *testing.T) {
 			if removes && m.refers(some) {
 				continue
 			}
-			var part *engine.Graph
+			var part *resgraph.Graph
 			var ids []string
 			if removes {
 				for _, n := range some {
@@ -258,7 +258,7 @@ type tie struct {
 	notify   bool
 }
 
-func tiesOf(g *engine.Graph) (list tied) {
+func tiesOf(g *resgraph.Graph) (list tied) {
 	for e := range g.Declared() {
 		list = append(list, tie{g.ID(e.From), g.ID(e.To), e.By, e.Notify})
 	}
@@ -288,7 +288,7 @@ func (r tied) after(c *transform.Change) tied {
 
 // edges returns the edges, each once, and whether they close a cycle.
 func (r tied) edges() (list []string, cyclic bool) {
-	g := graph.New[*engine.Vertex]("")
+	g := graph.New[*resgraph.Vertex]("")
 	at := func(id string) int {
 		if i, ok := g.Index(id); ok {
 			return i
@@ -313,7 +313,7 @@ func TestPartsAreReadMeanwhile(t *testing.T) {
 	}
 	whole := build(t, map[string]*thing{"a": alone("/a"), "b": alone("/b")}, "a b")
 	to := whole.Value(1)
-	to.Recv = []engine.Wire{{Field: "x", From: schema.Ref{Kind: "thing", Name: "a", Key: "y"}}}
+	to.Recv = []resgraph.Wire{{Field: "x", From: schema.Ref{Kind: "thing", Name: "a", Key: "y"}}}
 	if err := whole.Connect(graph.Edge{From: 0, To: 1, By: graph.ByTo, Implied: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -380,7 +380,7 @@ func TestPartsNeedTheWhole(t *testing.T) {
 			t.Fatal(err)
 		}
 		memory.Keep()
-		var part *engine.Graph
+		var part *resgraph.Graph
 		var remove []string
 		if c.brings != nil {
 			part = build(t, map[string]*thing{"b": c.brings}, "b")

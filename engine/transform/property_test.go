@@ -8,7 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -76,8 +76,8 @@ func draw(t *rapid.T) drawn {
 }
 
 // build declares the vertices in an order, and the edges in one.
-func (d drawn) build(t *rapid.T, order []int) *engine.Graph {
-	g := graph.New[*engine.Vertex]("g")
+func (d drawn) build(t *rapid.T, order []int) *resgraph.Graph {
+	g := graph.New[*resgraph.Vertex]("g")
 	for _, i := range order {
 		x := &thing{is: []string{fmt.Sprint(d.is[i])}, key: d.keys[i]}
 		for _, w := range d.wants[i] {
@@ -97,7 +97,7 @@ func (d drawn) build(t *rapid.T, order []int) *engine.Graph {
 		}
 		x.MetaParams().RetryReset = d.metas[i] == 1
 		x.MetaParams().Reset = d.metas[i] == 2
-		if _, err := g.Add(x.String(), &engine.Vertex{Res: x}); err != nil {
+		if _, err := g.Add(x.String(), &resgraph.Vertex{Res: x}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +122,7 @@ func (d drawn) plain() (order []int) {
 	return order
 }
 
-func apply(t *rapid.T, g *engine.Graph, steps ...transform.Step) (*engine.Graph, []transform.Note) {
+func apply(t *rapid.T, g *resgraph.Graph, steps ...transform.Step) (*resgraph.Graph, []transform.Note) {
 	n := &transform.Notes{All: true}
 	out, err := transform.Run(t.Context(), g, steps, n)
 	if err != nil {
@@ -132,8 +132,8 @@ func apply(t *rapid.T, g *engine.Graph, steps ...transform.Step) (*engine.Graph,
 }
 
 // where returns the index of an id, or of the owner of it.
-func where(t *rapid.T, g *engine.Graph, id string) int {
-	i, ok := engine.FindVertex(g, id)
+func where(t *rapid.T, g *resgraph.Graph, id string) int {
+	i, ok := resgraph.Find(g, id)
 	if !ok {
 		t.Fatalf("%s is lost", id)
 	}
@@ -141,7 +141,7 @@ func where(t *rapid.T, g *engine.Graph, id string) int {
 }
 
 // keepsOrder checks that what came before something else still does.
-func keepsOrder(t *rapid.T, old, now *engine.Graph) {
+func keepsOrder(t *rapid.T, old, now *resgraph.Graph) {
 	if _, err := now.Sort(); err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +271,7 @@ func TestGroupsAreFair(t *testing.T) {
 }
 
 // canonical is a graph without its order of declaration.
-func canonical(g *engine.Graph) (list []string) {
+func canonical(g *resgraph.Graph) (list []string) {
 	name := func(i int) string {
 		all := []string{g.ID(i)}
 		for _, m := range g.Value(i).Special().Group {

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -53,8 +53,8 @@ func (c *Change) grouped(n int32) bool {
 }
 
 // receives reports whether a vertex, nil for none, receives from a vertex that may be grouped.
-func (c *Change) receives(v *engine.Vertex) bool {
-	return v != nil && slices.ContainsFunc(v.Recv, func(w engine.Wire) bool {
+func (c *Change) receives(v *resgraph.Vertex) bool {
+	return v != nil && slices.ContainsFunc(v.Recv, func(w resgraph.Wire) bool {
 		n, ok := c.number(w.From.ID())
 		return ok && c.grouped(n)
 	})

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
 // declaredBy builds a graph of things without those in brackets, which only stand for running ones. An edge belongs to the thing
 // before the colon: "y: p>y q>y".
-func declaredBy(t *testing.T, things map[string]*thing, names string, edges ...string) *engine.Graph {
+func declaredBy(t *testing.T, things map[string]*thing, names string, edges ...string) *resgraph.Graph {
 	t.Helper()
 	g := build(t, things, strings.NewReplacer("(", "", ")", "").Replace(names))
 	for name := range strings.FieldsSeq(names) {
@@ -68,7 +68,7 @@ func TestPartsLeaveGroupsAlone(t *testing.T) {
 			t.Fatal("nothing is grouped", err)
 		}
 		p := transform.NewParts(base, grouped, nil, false)
-		var part *engine.Graph
+		var part *resgraph.Graph
 		if c.part != "" {
 			part = declaredBy(t, map[string]*thing{"p": {key: "k"}}, c.part, c.edges)
 		}

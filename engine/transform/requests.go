@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -96,7 +97,7 @@ type round struct {
 // round asks once.
 func (c *Change) round(ctx context.Context, h engine.Host, askers, members []int32) *round {
 	r := &round{places: make(map[int32]int32, len(members))}
-	g := graph.New[*engine.Vertex](c.part.Name)
+	g := graph.New[*resgraph.Vertex](c.part.Name)
 	for _, n := range members {
 		at, _ := g.Add(c.id(n), c.vertex(n)) // each number once
 		r.places[n] = int32(at)
@@ -124,7 +125,7 @@ func (c *Change) round(ctx context.Context, h engine.Host, askers, members []int
 }
 
 // declareBetween connects the declared edges between the askers and the members of a small graph.
-func (c *Change) declareBetween(g *engine.Graph, places map[int32]int32, askers []int32) {
+func (c *Change) declareBetween(g *resgraph.Graph, places map[int32]int32, askers []int32) {
 	connect := func(e graph.Edge) {
 		from, ok1 := places[int32(e.From)]
 		to, ok2 := places[int32(e.To)]

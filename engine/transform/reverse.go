@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -53,7 +54,7 @@ func Reverse(o Undoing) Step {
 }
 
 // apply adds the vertices of the resources that have left. It works on a copy: where the context ends, the given graph is as it was.
-func (o Undoing) apply(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error) {
+func (o Undoing) apply(ctx context.Context, g *resgraph.Graph, n *Notes) (*resgraph.Graph, error) {
 	left := o.left(ctx, g, n)
 	if len(left) == 0 {
 		return g, context.Cause(ctx)
@@ -71,7 +72,7 @@ func (o Undoing) apply(ctx context.Context, g *engine.Graph, n *Notes) (*engine.
 }
 
 // left returns the records of resources that are not in the graph, by id.
-func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string]*reversal.Reversal {
+func (o Undoing) left(ctx context.Context, g *resgraph.Graph, n *Notes) map[string]*reversal.Reversal {
 	left := map[string]*reversal.Reversal{}
 	for rec, err := range o.Store.Records(ctx, reversal.Table) {
 		if err != nil {
@@ -96,7 +97,7 @@ func (o Undoing) left(ctx context.Context, g *engine.Graph, n *Notes) map[string
 
 // add adds the vertices, in the order of their ids, and returns the record of each
 // by its index.
-func (o Undoing) add(ctx context.Context, c *engine.Graph, left map[string]*reversal.Reversal, n *Notes) map[int]*reversal.Reversal {
+func (o Undoing) add(ctx context.Context, c *resgraph.Graph, left map[string]*reversal.Reversal, n *Notes) map[int]*reversal.Reversal {
 	added := map[int]*reversal.Reversal{}
 	later, ok := o.later(ctx, left, n)
 	if !ok {
@@ -153,7 +154,7 @@ func (o Undoing) later(ctx context.Context, left map[string]*reversal.Reversal, 
 }
 
 // undo makes the vertex that brings an image back. It runs once (Special.Once), and keeps the marks of secrets that the resource had.
-func (o Undoing) undo(rec records.Record, rev *reversal.Reversal, later *reversal.Wanted) (*engine.Vertex, error) {
+func (o Undoing) undo(rec records.Record, rev *reversal.Reversal, later *reversal.Wanted) (*resgraph.Vertex, error) {
 	img, err := reversal.DecodeImage(rec)
 	if err != nil {
 		return nil, err
@@ -165,8 +166,8 @@ func (o Undoing) undo(rec records.Record, rev *reversal.Reversal, later *reversa
 	if err != nil {
 		return nil, err
 	}
-	v := &engine.Vertex{Res: res}
-	v.Alter(func(s *engine.Special) { s.Once, s.Secret = true, img.Secret })
+	v := &resgraph.Vertex{Res: res}
+	v.Alter(func(s *resgraph.Special) { s.Once, s.Secret = true, img.Secret })
 	return v, nil
 }
 
@@ -188,7 +189,7 @@ const (
 
 // wanted returns the edges, the most wanted first. At least one end of each is an
 // added vertex, so the graph has none of them yet.
-func wanted(c *engine.Graph, added map[int]*reversal.Reversal) []order {
+func wanted(c *resgraph.Graph, added map[int]*reversal.Reversal) []order {
 	var classes [3][]order
 	seen := map[[2]int]bool{}
 	want := func(class, from, to int, reason string) {
@@ -221,7 +222,7 @@ func wanted(c *engine.Graph, added map[int]*reversal.Reversal) []order {
 }
 
 // asked returns the edges between what is undone and what was not there with it: known has those of what was.
-func asked(ctx context.Context, c *engine.Graph, added map[int]*reversal.Reversal, known []order) []order {
+func asked(ctx context.Context, c *resgraph.Graph, added map[int]*reversal.Reversal, known []order) []order {
 	a := &edgeQueries{g: c, n: &Notes{}, index: newIndex(c)}
 	edgeable := a.edgeable()
 	for x := range added {
@@ -275,7 +276,7 @@ func asked(ctx context.Context, c *engine.Graph, added map[int]*reversal.Reversa
 }
 
 // indices returns the vertices that are still in the graph. The others have left for good, and need no order.
-func indices(c *engine.Graph, ids []string) []int {
+func indices(c *resgraph.Graph, ids []string) []int {
 	var list []int
 	for _, id := range ids {
 		if i, ok := c.Index(id); ok {
@@ -287,7 +288,7 @@ func indices(c *engine.Graph, ids []string) []int {
 
 // ordered returns the graph with the edges, but for edges that would close a cycle
 // with more wanted ones.
-func ordered(c *engine.Graph, edges []order, n *Notes) *engine.Graph {
+func ordered(c *resgraph.Graph, edges []order, n *Notes) *resgraph.Graph {
 	whole := joined(c, edges)
 	if _, err := whole.Sort(); err != nil {
 		edges = admissible(c, core(whole), edges, n)
@@ -301,7 +302,7 @@ func ordered(c *engine.Graph, edges []order, n *Notes) *engine.Graph {
 
 // admissible takes the edges one after the other and leaves out edges that would
 // close a cycle; on says which vertices could be on one.
-func admissible(c *engine.Graph, on []bool, edges []order, n *Notes) []order {
+func admissible(c *resgraph.Graph, on []bool, edges []order, n *Notes) []order {
 	s := newSeeker(c, on)
 	var taken []order
 	for _, e := range edges {
@@ -318,7 +319,7 @@ func admissible(c *engine.Graph, on []bool, edges []order, n *Notes) []order {
 	return taken
 }
 
-func joined(c *engine.Graph, edges []order) *engine.Graph {
+func joined(c *resgraph.Graph, edges []order) *resgraph.Graph {
 	whole := c.Clone()
 	whole.Grow(0, len(edges))
 	for _, e := range edges {

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
@@ -104,11 +105,11 @@ func ids(names string) []string {
 }
 
 // graphOf makes a graph of edges "a>b", and of single vertices.
-func graphOf(t tb, text string) *engine.Graph {
+func graphOf(t tb, text string) *resgraph.Graph {
 	t.Helper()
-	g := graph.New[*engine.Vertex]("g")
+	g := graph.New[*resgraph.Vertex]("g")
 	at := func(name string) int {
-		i, _ := g.Add(id(name), &engine.Vertex{Res: newPast(name, "now")}) // the first, if it is there
+		i, _ := g.Add(id(name), &resgraph.Vertex{Res: newPast(name, "now")}) // the first, if it is there
 		return i
 	}
 	for word := range strings.FieldsSeq(text) {
@@ -155,7 +156,7 @@ func commit(t tb, s records.Store, writes ...records.Write) {
 }
 
 // undo runs the step, and returns the graph and the notes as text.
-func undo(t tb, s records.Store, g *engine.Graph) (*engine.Graph, string) {
+func undo(t tb, s records.Store, g *resgraph.Graph) (*resgraph.Graph, string) {
 	t.Helper()
 	n := &transform.Notes{All: true}
 	step := transform.Reverse(transform.Undoing{Store: s, Registry: pasts(t)})
@@ -171,7 +172,7 @@ func undo(t tb, s records.Store, g *engine.Graph) (*engine.Graph, string) {
 }
 
 // edgesOf lists the edges of a graph by their names, sorted.
-func edgesOf(g *engine.Graph) string {
+func edgesOf(g *resgraph.Graph) string {
 	var list []string
 	for e := range g.Edges() {
 		name := func(i int) string { return strings.TrimSuffix(strings.TrimPrefix(g.ID(i), "past["), "]") }
@@ -286,10 +287,10 @@ func TestReverseAmongNew(t *testing.T) {
 				t.Fatal(err)
 			}
 			commit(t, s, writes...)
-			g := graph.New[*engine.Vertex]("g")
+			g := graph.New[*resgraph.Vertex]("g")
 			c.now.SetKind("past")
 			c.now.SetName("y")
-			if _, err := g.Add(id("y"), &engine.Vertex{Res: &c.now}); err != nil {
+			if _, err := g.Add(id("y"), &resgraph.Vertex{Res: &c.now}); err != nil {
 				t.Fatal(err)
 			}
 			steps := transform.Steps(transform.Options{NoAutoEdges: c.alone, Undoing: transform.Undoing{Store: s, Registry: pasts(t)}})
@@ -337,8 +338,8 @@ func TestReverseIFFPanics(t *testing.T) {
 		t.Fatal(err)
 	}
 	commit(t, s, writes...)
-	g := graph.New[*engine.Vertex]("g")
-	if _, err := g.Add("sour[y]", &engine.Vertex{Res: now}); err != nil {
+	g := graph.New[*resgraph.Vertex]("g")
+	if _, err := g.Add("sour[y]", &resgraph.Vertex{Res: now}); err != nil {
 		t.Fatal(err)
 	}
 	out, err := transform.Run(t.Context(), g, transform.Steps(transform.Options{Undoing: transform.Undoing{Store: s, Registry: reg}}), nil)

@@ -1,13 +1,15 @@
 package transform
 
-import "github.com/reactivegraph/mgmt/engine"
+import (
+	"github.com/reactivegraph/mgmt/engine/resgraph"
+)
 
 // seeker says whether one more edge would close a cycle, in a graph to which edges
 // are added. It looks only at the vertices that could be on a cycle, from both ends
 // in turn, so its cost is the size of the smaller side: for a file, the folders
 // above it.
 type seeker struct {
-	g      *engine.Graph
+	g      *resgraph.Graph
 	on     []bool
 	out    map[int32][]int32 // the edges that were added
 	in     map[int32][]int32
@@ -19,7 +21,7 @@ type seeker struct {
 // maxSteps bounds all searches together: a second at most.
 const maxSteps = 1 << 25
 
-func newSeeker(g *engine.Graph, on []bool) *seeker {
+func newSeeker(g *resgraph.Graph, on []bool) *seeker {
 	return &seeker{g: g, on: on, out: map[int32][]int32{}, in: map[int32][]int32{}, seen: make([]int32, g.Len()), budget: maxSteps}
 }
 

@@ -8,13 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
 // numbered makes a graph of n vertices without resources.
-func numbered(t interface{ Fatal(...any) }, n int, edges [][2]int) *engine.Graph {
-	g := graph.New[*engine.Vertex]("g")
+func numbered(t interface{ Fatal(...any) }, n int, edges [][2]int) *resgraph.Graph {
+	g := graph.New[*resgraph.Vertex]("g")
 	for i := range n {
 		if _, err := g.Add(fmt.Sprint(i), nil); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Step is one transformation of a graph.
@@ -15,7 +16,7 @@ type Step struct {
 	// Apply returns the transformed graph and adds to the notes; see the laws of
 	// the package. An error means that there is no graph to run. It looks at the
 	// context now and then, and returns its cause when it has ended.
-	Apply func(ctx context.Context, g *engine.Graph, n *Notes) (*engine.Graph, error)
+	Apply func(ctx context.Context, g *resgraph.Graph, n *Notes) (*resgraph.Graph, error)
 }
 
 // Options says which steps a graph goes through.
@@ -48,7 +49,7 @@ func Default() []Step { return Steps(Options{}) }
 
 // Run applies the steps, one after the other. The graph must have no cycle. The
 // notes may be nil.
-func Run(ctx context.Context, g *engine.Graph, steps []Step, n *Notes) (*engine.Graph, error) {
+func Run(ctx context.Context, g *resgraph.Graph, steps []Step, n *Notes) (*resgraph.Graph, error) {
 	if n == nil {
 		n = &Notes{}
 	}
@@ -63,7 +64,7 @@ func Run(ctx context.Context, g *engine.Graph, steps []Step, n *Notes) (*engine.
 }
 
 // run applies one step, and turns a panic of it into an error.
-func (s Step) run(ctx context.Context, g *engine.Graph, n *Notes) (out *engine.Graph, err error) {
+func (s Step) run(ctx context.Context, g *resgraph.Graph, n *Notes) (out *resgraph.Graph, err error) {
 	defer engine.Caught(s.Name, &err)
 	return s.Apply(ctx, g, n)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 )
 
@@ -20,19 +20,19 @@ func ended(t *testing.T) context.Context {
 // panic, of one is the end, and names it.
 func TestRun(t *testing.T) {
 	var ran []string
-	step := func(name string, f func(*engine.Graph, *transform.Notes) (*engine.Graph, error)) transform.Step {
-		return transform.Step{Name: name, Apply: func(_ context.Context, g *engine.Graph, n *transform.Notes) (*engine.Graph, error) {
+	step := func(name string, f func(*resgraph.Graph, *transform.Notes) (*resgraph.Graph, error)) transform.Step {
+		return transform.Step{Name: name, Apply: func(_ context.Context, g *resgraph.Graph, n *transform.Notes) (*resgraph.Graph, error) {
 			ran = append(ran, name)
 			return f(g, n)
 		}}
 	}
 	other := build(t, nil, "x")
-	one := step("one", func(_ *engine.Graph, n *transform.Notes) (*engine.Graph, error) {
+	one := step("one", func(_ *resgraph.Graph, n *transform.Notes) (*resgraph.Graph, error) {
 		n.Tell(transform.Skipped, "why", "v")
 		n.Explain(transform.Grouped, func() string { t.Error("nobody wants it explained"); return "" }, "v")
 		return other, nil
 	})
-	two := step("two", func(g *engine.Graph, n *transform.Notes) (*engine.Graph, error) {
+	two := step("two", func(g *resgraph.Graph, n *transform.Notes) (*resgraph.Graph, error) {
 		if g != other {
 			t.Error("it is given another graph")
 		}
@@ -45,8 +45,8 @@ func TestRun(t *testing.T) {
 		n.List[0].String() != "one: skipped: v: why" || n.List[1].String() != "two: edge left out: v -> w: so" {
 		t.Errorf("%v, %v, %v", out, err, n.List)
 	}
-	bad := step("bad", func(*engine.Graph, *transform.Notes) (*engine.Graph, error) { return nil, errors.New("no") })
-	oops := step("oops", func(*engine.Graph, *transform.Notes) (*engine.Graph, error) { panic("oh") })
+	bad := step("bad", func(*resgraph.Graph, *transform.Notes) (*resgraph.Graph, error) { return nil, errors.New("no") })
+	oops := step("oops", func(*resgraph.Graph, *transform.Notes) (*resgraph.Graph, error) { panic("oh") })
 	ran = nil
 	for want, s := range map[string]transform.Step{"bad: no": bad, "oops: oops panicked: oh": oops} {
 		if out, err := transform.Run(t.Context(), other, []transform.Step{s, two}, nil); out != nil || err == nil || err.Error() != want {

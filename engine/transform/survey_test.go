@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
@@ -25,9 +26,9 @@ func (x *surveyed) Survey(_ context.Context, _ engine.Host, members []engine.Res
 }
 
 // survey makes a graph of a thing "z" that wants x and y, and of things that are surveyed, with their keys.
-func survey(t *testing.T, do func([]engine.Res) ([]engine.Surveyed, error), keys ...string) *engine.Graph {
+func survey(t *testing.T, do func([]engine.Res) ([]engine.Surveyed, error), keys ...string) *resgraph.Graph {
 	t.Helper()
-	g := graph.New[*engine.Vertex]("g")
+	g := graph.New[*resgraph.Vertex]("g")
 	var all []engine.Res
 	for i, key := range keys {
 		x := &surveyed{do: do}
@@ -39,7 +40,7 @@ func survey(t *testing.T, do func([]engine.Res) ([]engine.Surveyed, error), keys
 	z.SetName("z")
 	for _, r := range append(all, z) {
 		r.SetKind("thing")
-		if _, err := g.Add(r.String(), &engine.Vertex{Res: r}); err != nil {
+		if _, err := g.Add(r.String(), &resgraph.Vertex{Res: r}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
@@ -55,7 +56,7 @@ func (m *standing) having(text string) (ids []string) {
 }
 
 // plainEdges returns the declared edges, without marks and in order.
-func plainEdges(g *engine.Graph) []string { return sortedEdges(g) }
+func plainEdges(g *resgraph.Graph) []string { return sortedEdges(g) }
 
 // reference reports whether a pair that Referrer returned is right: the first goes, and the second stays and has declared an edge to it.
 func (m *standing) reference(gone []string, id, by string) bool {
@@ -79,7 +80,7 @@ func TestPartsAnswerAsTheModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := &standing{specs: map[string]spec{}, free: map[[2]string]bool{}}
 		var memory transform.Memory
-		swap := func(g *engine.Graph) *transform.Parts {
+		swap := func(g *resgraph.Graph) *transform.Parts {
 			c, err := transform.Compile(t.Context(), g, transform.Options{Memory: &memory})
 			if err != nil {
 				t.Fatal(err)
@@ -90,7 +91,7 @@ func TestPartsAnswerAsTheModel(t *testing.T) {
 		p := swap(m.whole(t))
 		for range rapid.IntRange(1, 8).Draw(t, "changes") {
 			next, some, free, removes := m.change(t)
-			var part *engine.Graph
+			var part *resgraph.Graph
 			var remove, brought []string
 			for _, n := range some {
 				if removes {
@@ -176,7 +177,7 @@ func TestReferrer(t *testing.T) {
 			if whole {
 				things["z"].wants = []string{"/a/*"}
 			}
-			alone := func(g *engine.Graph) *engine.Graph {
+			alone := func(g *resgraph.Graph) *resgraph.Graph {
 				for _, v := range g.All() {
 					if v != nil {
 						v.Res.MetaParams().AutoGroup = new(false)
@@ -206,7 +207,7 @@ func TestReferrer(t *testing.T) {
 				}
 				p.Take(first)
 			}
-			var part *engine.Graph
+			var part *resgraph.Graph
 			if c.part != "" {
 				part = alone(declaredBy(t, nil, c.part, c.partE))
 			}
@@ -284,7 +285,7 @@ func (m *standing) compare(t *rapid.T, p *transform.Parts) {
 func TestPartsKnowGroups(t *testing.T) {
 	things := keyed("p q r l m")
 	base := declaredBy(t, things, "p q r x y l m", "x: p>x", "y: q>y", "l: x>l", "m: x>m")
-	base.Value(3).Recv = []engine.Wire{{Field: "x", From: schema.Ref{Kind: "thing", Name: "y", Key: "k"}}}
+	base.Value(3).Recv = []resgraph.Wire{{Field: "x", From: schema.Ref{Kind: "thing", Name: "y", Key: "k"}}}
 	if err := base.Connect(graph.Edge{From: 4, To: 3, By: graph.ByTo, Implied: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -525,9 +526,9 @@ func TestUIDsPanic(t *testing.T) {
 	asks.SetKind("thing")
 	asks.SetName("q")
 	asks.wants = []string{"/x"}
-	g := graph.New[*engine.Vertex]("g")
+	g := graph.New[*resgraph.Vertex]("g")
 	for _, r := range []engine.Res{x, asks} {
-		if _, err := g.Add(r.String(), &engine.Vertex{Res: r}); err != nil {
+		if _, err := g.Add(r.String(), &resgraph.Vertex{Res: r}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -32,7 +32,7 @@ type SentValue struct {
 	Field   string
 	From    schema.Ref
 	Pos     schema.Pos // of the reference in the expression
-	Formula *engine.Formula
+	Formula *resgraph.Formula
 	Source  *schema.Node // the parameter; its expressions without sent values are computed
 	Open    bool         // Source has variables in it that only the formula knows
 }
@@ -192,7 +192,7 @@ func (f *frame) sentParameter(p schema.Pair) *schema.Pair {
 	if wrong != nil {
 		return &schema.Pair{Key: p.Key, Pos: p.Pos, Value: wrong}
 	}
-	out := &engine.Formula{Text: written(p.Value), Sum: made.sum(), Make: made.compute}
+	out := &resgraph.Formula{Text: written(p.Value), Sum: made.sum(), Make: made.compute}
 	touched := g.touched
 	source, open := made.rest()
 	g.touched = touched
@@ -421,7 +421,7 @@ func (x *formula) rest() (n *schema.Node, open bool) {
 	return walk(x.node), open
 }
 
-// compute is engine.Formula.Make.
+// compute is resgraph.Formula.Make.
 func (x *formula) compute(sent map[string]any) (v any, secret bool, err error) {
 	// The functions of the expression use the graph of the frame. Its marks say afterwards whether a secret went into the value.
 	g := x.f.g

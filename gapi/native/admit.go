@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 )
@@ -207,7 +208,7 @@ func (j *judge) anySealed(v any) bool {
 
 // inGraph returns a running vertex that is of no object, nil for none. A vertex that only undoes something is about to leave the
 // graph, so it counts as none.
-func (j *judge) inGraph(id string) *engine.Vertex {
+func (j *judge) inGraph(id string) *resgraph.Vertex {
 	if j.graph == nil {
 		return nil
 	}
@@ -218,7 +219,7 @@ func (j *judge) inGraph(id string) *engine.Vertex {
 }
 
 // Find implements gapi.Running: an object of the store as it will be, or a resource that runs and does not come from the store.
-func (j *judge) Find(id string) *engine.Vertex {
+func (j *judge) Find(id string) *resgraph.Vertex {
 	ref, err := schema.ParseRef(id)
 	if err != nil {
 		return nil
@@ -231,7 +232,7 @@ func (j *judge) Find(id string) *engine.Vertex {
 
 // built makes the vertex of a stored object, nil where it cannot be made. The clear text of a secret is not known here. So the
 // vertex of an object with secrets lacks them, and is not checked: the object was checked when it was written.
-func (j *judge) built(o *model.Object) *engine.Vertex {
+func (j *judge) built(o *model.Object) *resgraph.Vertex {
 	open, sealed := o, false
 	for _, key := range o.Mask() {
 		if j.isSealed(o, key) {
@@ -253,7 +254,7 @@ func (j *judge) built(o *model.Object) *engine.Vertex {
 }
 
 // unchecked makes the vertex of a declaration that lacks some of its parameters.
-func (j *judge) unchecked(d *gapi.Declaration) *engine.Vertex {
+func (j *judge) unchecked(d *gapi.Declaration) *resgraph.Vertex {
 	res, err := lifecycle.Make(j.reg, lifecycle.Wanted{Kind: d.Kind, Name: d.Name}, func(res engine.Res) error {
 		schema.Decode(d.Value, res) // a missing parameter was there when the object was checked
 		return nil
@@ -262,9 +263,9 @@ func (j *judge) unchecked(d *gapi.Declaration) *engine.Vertex {
 		return nil
 	}
 	engine.DecodeMeta(d.Meta, res.MetaParams())
-	v := &engine.Vertex{Res: res, Pos: d.Pos}
+	v := &resgraph.Vertex{Res: res, Pos: d.Pos}
 	for _, r := range d.Recv {
-		v.Recv = append(v.Recv, engine.Wire{Field: r.Field, From: r.From, Pos: r.Pos, Formula: r.Formula})
+		v.Recv = append(v.Recv, resgraph.Wire{Field: r.Field, From: r.From, Pos: r.Pos, Formula: r.Formula})
 	}
 	return v
 }
@@ -302,7 +303,7 @@ func (j *judge) Sharing(u engine.ResUID) iter.Seq[string] {
 }
 
 // circles returns a fault for each changed object whose edges close a circle. It walks over the resources that come after the object.
-func (j *judge) circles(g *engine.Graph, objects map[string]*model.Object) error {
+func (j *judge) circles(g *resgraph.Graph, objects map[string]*model.Object) error {
 	var errs []error
 	w := &walk{judge: j, g: g, objects: objects, stored: j.stored(objects)}
 	for i := range g.Len() {
@@ -330,7 +331,7 @@ func edgeOf(o *model.Object) string {
 // walk follows the edges from changed objects.
 type walk struct {
 	*judge
-	g       *engine.Graph // of the changed objects, with their references
+	g       *resgraph.Graph // of the changed objects, with their references
 	objects map[string]*model.Object
 	stored  map[string][]string // edges of objects that do not run yet
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
@@ -91,9 +92,9 @@ func TestAdmitSealed(t *testing.T) {
 }
 
 // oneVertex is a running graph of one vertex.
-type oneVertex struct{ v *engine.Vertex }
+type oneVertex struct{ v *resgraph.Vertex }
 
-func (o oneVertex) Find(id string) *engine.Vertex {
+func (o oneVertex) Find(id string) *resgraph.Vertex {
 	if id == o.v.Res.String() {
 		return o.v
 	}
@@ -114,7 +115,7 @@ func beside(t *testing.T) (*rig, *oneVertex) {
 	res := &thing{}
 	res.SetKind("thing")
 	res.SetName("a")
-	one := &oneVertex{v: &engine.Vertex{Res: res}}
+	one := &oneVertex{v: &resgraph.Vertex{Res: res}}
 	admission := &native.Admission{Kinds: func() *engine.Registry { return kinds }, Graph: func(_ context.Context, f func(native.Graph) error) error {
 		return f(one)
 	}}
@@ -129,7 +130,7 @@ func TestAdmitBesideUndone(t *testing.T) {
 	if _, err := r.nb.Create(t.Context(), r.object(`{"id":"a"}`), model.Write{}); model.CodeOf(err) != model.Validation {
 		t.Errorf("a clash: %v", err)
 	}
-	one.v.Alter(func(s *engine.Special) { s.Once = true })
+	one.v.Alter(func(s *resgraph.Special) { s.Once = true })
 	r.create(`{"id":"a"}`)
 	r.create(`{"id":"b"}`)
 	if _, err := r.nb.Delete(t.Context(), r.object(`{"id":"a"}`).Model(), "a", model.Write{}); err != nil {
@@ -143,7 +144,7 @@ func TestAdmitBesideUndone(t *testing.T) {
 // TestAdmitBesideCollected: a resource of another host gives way to an object of its name.
 func TestAdmitBesideCollected(t *testing.T) {
 	r, one := beside(t)
-	one.v.Alter(func(s *engine.Special) { s.Collected = true })
+	one.v.Alter(func(s *resgraph.Special) { s.Collected = true })
 	r.create(`{"id":"b","depend":["thing[a]"]}`)
 	r.create(`{"id":"a"}`)
 }

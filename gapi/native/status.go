@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/model"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
@@ -411,7 +411,7 @@ func (w *Writer) compare(changed []model.StatusOf, e *entry, why string, s State
 
 // note keeps whether the object is well. The state of a well one changes with a run of it, and with nothing else.
 func (w *Writer) note(id ident, s State) {
-	if s.State == engine.StateOK.String() {
+	if s.State == resgraph.StateOK.String() {
 		delete(w.unwell, id)
 	} else {
 		w.unwell[id] = s.Error != ""

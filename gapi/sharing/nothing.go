@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -17,12 +18,12 @@ var errNone = fmt.Errorf("%w: this program has no store; its author has to set t
 // nobody is the Publisher of an engine that shares nothing.
 type nobody struct{}
 
-func (nobody) Run(context.Context)                      {}
-func (nobody) Swapped(string, bool)                     {}
-func (nobody) Stirred()                                 {}
-func (nobody) Rested([engine.NumStates]int)             {}
-func (nobody) Whole(*engine.Graph)                      {}
-func (nobody) Part(map[string]*engine.Vertex, []string) {}
+func (nobody) Run(context.Context)                        {}
+func (nobody) Swapped(string, bool)                       {}
+func (nobody) Stirred()                                   {}
+func (nobody) Rested([resgraph.NumStates]int)             {}
+func (nobody) Whole(*resgraph.Graph)                      {}
+func (nobody) Part(map[string]*resgraph.Vertex, []string) {}
 
 // nothing is the Exports of an engine that shares nothing. Like a collect.Reader, it is for one goroutine at a time.
 type nothing struct{ wants []gapi.CollectDecl }

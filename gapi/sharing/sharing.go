@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/lend"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/lazy"
@@ -62,9 +63,9 @@ type Publisher interface {
 	Run(context.Context)
 	Swapped(graph string, differs bool)
 	Stirred()
-	Rested(counts [engine.NumStates]int)
-	Whole(*engine.Graph)
-	Part(brought map[string]*engine.Vertex, removed []string)
+	Rested(counts [resgraph.NumStates]int)
+	Whole(*resgraph.Graph)
+	Part(brought map[string]*resgraph.Vertex, removed []string)
 }
 
 // Exports are the exports of other hosts; see collect.Reader.

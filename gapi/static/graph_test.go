@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -41,7 +42,7 @@ func (m *made) Cmp(o engine.Res) error                         { return engine.C
 func (m *made) Sends() any                                     { return &madeSends{} }
 
 // shape returns the edges of a graph as text.
-func shape(g *engine.Graph) (list []string) {
+func shape(g *resgraph.Graph) (list []string) {
 	for e := range g.Edges() {
 		list = append(list, fmt.Sprint(g.ID(e.From), " ", g.ID(e.To), " ", e.Notify, e.Implied))
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/expr"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
@@ -45,7 +45,7 @@ func (r *reading) later(d *gapi.Declaration) {
 		if source.Kind == schema.NodeString {
 			shown = source.Text
 		}
-		f := &engine.Formula{Text: shown, Sum: fmt.Sprintf("ts:%x", sha256.Sum256(text)), Make: func(sent map[string]any) (any, bool, error) {
+		f := &resgraph.Formula{Text: shown, Sum: fmt.Sprintf("ts:%x", sha256.Sum256(text)), Make: func(sent map[string]any) (any, bool, error) {
 			v, err := made(p.Value, sent)
 			return v, false, err
 		}}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -22,7 +23,7 @@ func findingsOf(t *testing.T, files map[string]string, o yaml.Options) (*gapi.De
 		t.Fatalf("an error of type %T: %v", err, err)
 	}
 	if d != nil {
-		var g *engine.Graph
+		var g *resgraph.Graph
 		if g, ds = gapi.Build(reg, d); (g == nil) != (ds.Err() != nil) {
 			t.Fatalf("graph %v with %v", g, ds)
 		}

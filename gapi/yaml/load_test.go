@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -30,7 +30,7 @@ func write(t testing.TB, dir, name, src string) string {
 }
 
 // build loads a source and builds it, without any finding.
-func build(t testing.TB, src string) *engine.Graph {
+func build(t testing.TB, src string) *resgraph.Graph {
 	t.Helper()
 	d, err := yaml.Load(write(t, t.TempDir(), "g.yaml", src), yaml.Options{}, nil)
 	if err != nil {
@@ -44,7 +44,7 @@ func build(t testing.TB, src string) *engine.Graph {
 }
 
 // edges returns the edges of a graph as text.
-func edges(g *engine.Graph) []string {
+func edges(g *resgraph.Graph) []string {
 	var list []string
 	for e := range g.Edges() {
 		arrow := " -> "
@@ -59,7 +59,7 @@ func edges(g *engine.Graph) []string {
 	return list
 }
 
-func ids(g *engine.Graph) []string {
+func ids(g *resgraph.Graph) []string {
 	var list []string
 	for _, id := range g.IDs() {
 		list = append(list, id)
@@ -123,7 +123,7 @@ func TestGoodGraphs(t *testing.T) {
 	for _, c := range []struct {
 		name, src  string
 		ids, edges []string
-		look       func(t *testing.T, g *engine.Graph)
+		look       func(t *testing.T, g *resgraph.Graph)
 	}{
 		{
 			name: "the layout of mgmt",
@@ -165,7 +165,7 @@ edges:
 `,
 			ids:   []string{"exec[exec1]", "exec[exec2]", "file[file1]"},
 			edges: []string{"exec[exec1] -> file[file1]", "exec[exec2] -> file[file1]"},
-			look: func(t *testing.T, g *engine.Graph) {
+			look: func(t *testing.T, g *resgraph.Graph) {
 				m := g.Value(0).Res.MetaParams()
 				if g.Name != "mygraph" || m.Noop == nil || !*m.Noop || m.Retry != -1 || m.Delay != 250*time.Millisecond || m.Poll != 5*time.Second {
 					t.Errorf("%s %+v", g.Name, m)
@@ -176,7 +176,7 @@ edges:
 			name: "no more than must be",
 			src:  "resources: {noop: [{name: a}]}\n",
 			ids:  []string{"noop[a]"},
-			look: func(t *testing.T, g *engine.Graph) {
+			look: func(t *testing.T, g *resgraph.Graph) {
 				if g.Name != "g" {
 					t.Errorf("the name is %q", g.Name)
 				}
@@ -236,7 +236,7 @@ edges:
 `,
 			ids:   []string{"exec[token]", "exec[use]", "exec[after]"},
 			edges: []string{"exec[token] ~> exec[use]", "exec[token] -> exec[after]"},
-			look: func(t *testing.T, g *engine.Graph) {
+			look: func(t *testing.T, g *resgraph.Graph) {
 				var got []string
 				for _, w := range g.Value(1).Recv {
 					got = append(got, w.Field+" <- "+w.From.String())
@@ -263,7 +263,7 @@ edges:
   - {name: /d, meta: {<<: *meta, delay: 1s}}
 `,
 			ids: []string{"file[/a]", "file[/b]", "file[/c]", "file[/d]"},
-			look: func(t *testing.T, g *engine.Graph) {
+			look: func(t *testing.T, g *resgraph.Graph) {
 				b, c := g.Value(1).Res.(*fileRes), g.Value(2).Res.(*fileRes)
 				if b.Mode != "0600" || b.Owner != "me" || b.MetaParams().Retry != 2 || c.Mode != "0644" || c.Owner != "root" {
 					t.Errorf("%+v\n%+v", b, c)
@@ -296,7 +296,7 @@ resources:
   - name: joe
 `,
 			ids: []string{"file[/a]", "file[/b]", "file[/c]", "exec[x]", "noop[n]", "user[joe]"},
-			look: func(t *testing.T, g *engine.Graph) {
+			look: func(t *testing.T, g *resgraph.Graph) {
 				a, b, c := g.Value(0).Res.(*fileRes), g.Value(1).Res.(*fileRes), g.Value(2).Res.(*fileRes)
 				if *a.Content != "\xff\x00\x01" || a.Mode != "0644" || a.Limit != 10<<20 || !*a.MetaParams().Noop {
 					t.Errorf("%+v", a)
@@ -325,7 +325,7 @@ resources:
 			name: "Windows",
 			src:  "\ufeffresources:\r\n  file:\r\n  - name: /a\r\n    content: |\r\n      one\r\n      two\r\n",
 			ids:  []string{"file[/a]"},
-			look: func(t *testing.T, g *engine.Graph) {
+			look: func(t *testing.T, g *resgraph.Graph) {
 				if c := *g.Value(0).Res.(*fileRes).Content; c != "one\ntwo\n" {
 					t.Errorf("%q", c)
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -49,7 +50,7 @@ func TestSentWrong(t *testing.T) {
 }
 
 // formulaOf loads a graph and returns the formula of the parameter content of file[/f].
-func formulaOf(t *testing.T, files map[string]string, o yaml.Options) (*engine.Formula, []gapi.RecvDecl) {
+func formulaOf(t *testing.T, files map[string]string, o yaml.Options) (*resgraph.Formula, []gapi.RecvDecl) {
 	t.Helper()
 	reg := registry(t)
 	o.Registry = func() *engine.Registry { return reg }

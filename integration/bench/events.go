@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -52,7 +52,7 @@ type stir struct {
 // newStir starts a graph of n probes.
 func newStir(n int) *stir {
 	s := &stir{r: newReactor(), probes: make([]*probe, n), enough: make(chan struct{}, 1)}
-	g := graph.New[*engine.Vertex]("events")
+	g := graph.New[*resgraph.Vertex]("events")
 	for i := range s.probes {
 		s.probes[i] = &probe{ran: func() {
 			if s.ran.Add(1) == s.until.Load() {

@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
@@ -34,8 +35,8 @@ func graphRows() []row {
 }
 
 // plain is a graph of n noops.
-func plain(n int) *engine.Graph {
-	g := graph.New[*engine.Vertex]("bench")
+func plain(n int) *resgraph.Graph {
+	g := graph.New[*resgraph.Vertex]("bench")
 	for i := range n {
 		res := aloneNoop()
 		addTo(g, "noop", i, res)
@@ -45,17 +46,17 @@ func plain(n int) *engine.Graph {
 
 // addTo adds a resource by the number i, which is its name. No frontend has part in it:
 // the graph goes to the reactor as it is.
-func addTo(g *engine.Graph, kind string, i int, res engine.Res) {
+func addTo(g *resgraph.Graph, kind string, i int, res engine.Res) {
 	res.SetKind(kind)
 	res.SetName(strconv.Itoa(i))
-	_, err := g.Add(res.String(), &engine.Vertex{Res: res})
+	_, err := g.Add(res.String(), &resgraph.Vertex{Res: res})
 	must(err)
 }
 
 // chain is the worst graph for a scheduler: no two vertices may run at once, so the time is
 // the latency of one vertex times n.
-func chain(n int) func() *engine.Graph {
-	return func() *engine.Graph {
+func chain(n int) func() *resgraph.Graph {
+	return func() *resgraph.Graph {
 		g := plain(n)
 		for i := range n - 1 {
 			must(g.Connect(graph.Edge{From: i, To: i + 1}))
@@ -65,8 +66,8 @@ func chain(n int) func() *engine.Graph {
 }
 
 // layers makes each vertex depend on some of the layer above; width means all.
-func layers(depth, width, edges int) func() *engine.Graph {
-	return func() *engine.Graph {
+func layers(depth, width, edges int) func() *resgraph.Graph {
+	return func() *resgraph.Graph {
 		// The seed is fixed, so every run has the same edges.
 		rng := rand.New(rand.NewPCG(7, 7))
 		g := plain(depth * width)
@@ -118,7 +119,7 @@ func newReactor() *bare {
 
 // Making the graph is not measured, and each round has a reactor of its own.
 // converge takes the median of nine.
-func converge(make func() *engine.Graph, limit time.Duration) result {
+func converge(make func() *resgraph.Graph, limit time.Duration) result {
 	var took []time.Duration
 	for range 9 {
 		g := make()
@@ -192,7 +193,7 @@ func heldRoot(b *bench) result {
 	if b.quick {
 		hold = time.Second
 	}
-	g := graph.New[*engine.Vertex]("held")
+	g := graph.New[*resgraph.Vertex]("held")
 	root := &holder{probe: probe{event: make(chan struct{})}, held: make(chan struct{})}
 	addTo(g, "holder", 0, root)
 	var mu sync.Mutex

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -237,7 +238,7 @@ func TestFindingG3ApplyFromEvents(t *testing.T) {
 		if ev.Kind != mgmt.EventConverged {
 			continue
 		}
-		n := ev.Counts[engine.StateOK]
+		n := ev.Counts[resgraph.StateOK]
 		if n == 4 {
 			return
 		}

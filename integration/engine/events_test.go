@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -209,7 +209,7 @@ func TestFindingG3ObserverCalls(t *testing.T) {
 	e, end := inBackground(t.Context(), t, mgmt.Options{Observer: mgmt.Observer{
 		Swapped: func(reactor.Swap) { call("swapped") },
 		Ran:     func(reactor.Run) { call("ran") },
-		Loaded:  func(func() *engine.Graph) { call("loaded") },
+		Loaded:  func(func() *resgraph.Graph) { call("loaded") },
 		Refused: func(error) { call("refused"); refused <- struct{}{} },
 		Converged: func(yes bool, _ reactor.Counts) {
 			call("converged")
@@ -264,7 +264,7 @@ func TestObserverThatWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if most = c[engine.StateOK]; most > 1024 && most == last {
+		if most = c[resgraph.StateOK]; most > 1024 && most == last {
 			break
 		}
 		last = most
@@ -276,7 +276,7 @@ func TestObserverThatWaits(t *testing.T) {
 		t.Errorf("the engine went on to %d runs, while the Observer had not taken the first", most)
 	}
 	close(free)
-	for c, err := countsOf(t.Context(), e); err == nil && c[engine.StateOK] < n; c, err = countsOf(t.Context(), e) {
+	for c, err := countsOf(t.Context(), e); err == nil && c[resgraph.StateOK] < n; c, err = countsOf(t.Context(), e) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	end()

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -120,10 +121,10 @@ func TestFindingM2GoexitFails(t *testing.T) {
 			atRest(t, ctx, e)
 			st, err := e.Status(ctx, "quitter[0]")
 			text := fmt.Sprint(st.Err)
-			if err != nil || st.Rest != engine.StateFailed || !strings.Contains(text, method+" has not returned: runtime.Goexit was called, in ") || !strings.Contains(text, "engine_test.(*quitter).quit") {
+			if err != nil || st.Rest != resgraph.StateFailed || !strings.Contains(text, method+" has not returned: runtime.Goexit was called, in ") || !strings.Contains(text, "engine_test.(*quitter).quit") {
 				t.Errorf("%+v, %v", st, err)
 			}
-			if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 2 {
+			if c, err := countsOf(ctx, e); err != nil || c[resgraph.StateOK] != 2 {
 				t.Errorf("%v, %v", c, err)
 			}
 			if _, err := e.Apply(ctx, quitters("", 3)); err != nil {
@@ -160,7 +161,7 @@ func TestFindingM2GoexitRefuses(t *testing.T) {
 				}
 				quitInDefault.Store(false)
 				atRest(t, ctx, e)
-				if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 2 {
+				if c, err := countsOf(ctx, e); err != nil || c[resgraph.StateOK] != 2 {
 					t.Errorf("%v, %v", c, err)
 				}
 				if v, err := e.Apply(ctx, quitters("", 4)); err != nil || v.Generation != 2 {
@@ -222,7 +223,7 @@ func TestFindingM2GoexitOfTheRest(t *testing.T) {
 	}
 	awaitCleaned(map[string]int{"quitter[0]": 4, "quitter[1]": 1}, 2)
 	atRest(t, ctx, e)
-	if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 1 {
+	if c, err := countsOf(ctx, e); err != nil || c[resgraph.StateOK] != 1 {
 		t.Errorf("%v, %v", c, err)
 	}
 }
@@ -242,7 +243,7 @@ func TestFindingM2GoexitOfACleanup(t *testing.T) {
 		t.Errorf("%d changed, refused %v, %v", v.Swap.Changed, v.Refused, err)
 	}
 	atRest(t, ctx, e)
-	if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 3 {
+	if c, err := countsOf(ctx, e); err != nil || c[resgraph.StateOK] != 3 {
 		t.Errorf("%v, %v", c, err)
 	}
 }
@@ -274,7 +275,7 @@ func TestFindingM2GoexitOfAnObserver(t *testing.T) {
 		t.Fatal(err)
 	}
 	atRest(t, ctx, e)
-	if c, err := countsOf(ctx, e); err != nil || c[engine.StateOK] != 3000 {
+	if c, err := countsOf(ctx, e); err != nil || c[resgraph.StateOK] != 3000 {
 		t.Errorf("%v, %v", c, err)
 	}
 	if err := e.Told(ctx); err != nil {

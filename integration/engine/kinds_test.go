@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -83,7 +84,7 @@ func TestKindsComeAndGo(t *testing.T) {
 			}}
 			last := ""
 			o := mgmt.Options{Registry: reg, Backends: backends, ConvergedTimeout: time.Millisecond}
-			o.Observer.Loaded = func(graph func() *engine.Graph) { last = graph().ID(0); f.told <- nil }
+			o.Observer.Loaded = func(graph func() *resgraph.Graph) { last = graph().ID(0); f.told <- nil }
 			o.Observer.Refused = func(err error) { f.told <- errors.Join(errors.New("refused"), err) }
 			ctx, cancel := context.WithTimeout(t.Context(), await.Left())
 			defer cancel()

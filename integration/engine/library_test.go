@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -129,15 +130,15 @@ func isAbandoned(err error) bool {
 // TestFindingM6JSON: what an embedder logs as JSON has words for states, and texts for errors.
 func TestFindingM6JSON(t *testing.T) {
 	var c reactor.Counts
-	c[engine.StateOK], c[engine.StateFailed] = 8999, 1
+	c[resgraph.StateOK], c[resgraph.StateFailed] = 8999, 1
 	why := errors.New("no such <place>")
-	run := reactor.Run{Resource: "noop[a]", State: engine.StateFailed, Err: why}
+	run := reactor.Run{Resource: "noop[a]", State: resgraph.StateFailed, Err: why}
 	has := map[string]any{
 		`{"failed":1,"ok":8999}`:                c,
 		`{}`:                                    reactor.Counts{},
 		`"Counts":{"failed":1,"ok":8999}`:       mgmt.Report{Counts: c},
 		`"Converged":true`:                      reactor.Rest{Counts: c, Converged: true},
-		`"State":"failed"`:                      reactor.Status{State: engine.StateFailed, Err: why},
+		`"State":"failed"`:                      reactor.Status{State: resgraph.StateFailed, Err: why},
 		`"Err":"no such \u003cplace\u003e"`:     reactor.Status{Err: why},
 		`"Err":"no such \u003cplace\u003e",`:    mgmt.Step{Run: run, Because: []string{"noop[b]"}},
 		`"Because":["noop[b]"]`:                 mgmt.Step{Run: run, Because: []string{"noop[b]"}},
@@ -150,7 +151,7 @@ func TestFindingM6JSON(t *testing.T) {
 			t.Errorf("%T: %s, %v; want %s", x, got, err, want)
 		}
 	}
-	for _, x := range []any{reactor.Status{}, reactor.Run{}, mgmt.Step{}, mgmt.Event{Graph: func() *engine.Graph { return nil }}, mgmt.Verdict{}} {
+	for _, x := range []any{reactor.Status{}, reactor.Run{}, mgmt.Step{}, mgmt.Event{Graph: func() *resgraph.Graph { return nil }}, mgmt.Verdict{}} {
 		got, err := json.Marshal(x)
 		if err != nil || strings.Contains(string(got), `"Err":`) || strings.Contains(string(got), `"Refused":`) || strings.Contains(string(got), `"Graph":`) {
 			t.Errorf("%T without an error: %s, %v", x, got, err)

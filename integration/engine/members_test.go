@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
@@ -46,7 +46,7 @@ func TestFindingG6MembersOfGroups(t *testing.T) {
 		if err := e.Resume(ctx, m); err != nil {
 			t.Error(err)
 		}
-		if st, err := e.Status(ctx, owner); err != nil || st.State == engine.StatePaused {
+		if st, err := e.Status(ctx, owner); err != nil || st.State == resgraph.StatePaused {
 			t.Errorf("resumed by %s: %+v, %v", m, st, err)
 		}
 		if _, err := e.Retry(ctx, m); !isNotFailed(err, owner) {

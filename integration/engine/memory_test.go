@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -68,7 +68,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	go func() { ended <- e.Wait() }()
 	<-measured
 	stop()
-	if err := <-ended; err != nil || ctx.Err() != nil || seen[engine.StateOK] != files {
+	if err := <-ended; err != nil || ctx.Err() != nil || seen[resgraph.StateOK] != files {
 		t.Fatalf("%v, %v, %v", err, ctx.Err(), seen)
 	}
 	t.Logf("after %d swaps: live %d KiB, held %d KiB; after %d: %d and %d", half, live[0]>>10, held[0]>>10, swaps, live[1]>>10, held[1]>>10)
@@ -97,7 +97,7 @@ func TestColdFileAllocates(t *testing.T) {
 	converged := make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	e, err := mgmt.Open(ctx, mgmt.Options{Observer: mgmt.Observer{Converged: func(is bool, c reactor.Counts) {
-		if is && c[engine.StateOK] == files {
+		if is && c[resgraph.StateOK] == files {
 			select {
 			case converged <- struct{}{}:
 			default:

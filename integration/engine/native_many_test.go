@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world"
 	worldmem "github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -127,7 +128,7 @@ func runMany(tb testing.TB, n int) *manyObjects {
 		Swapped: func(s reactor.Swap) { m.swap <- s },
 		Refused: func(err error) { tb.Log(err) },
 		Converged: func(yes bool, c reactor.Counts) {
-			if yes && c[engine.StateOK] == n {
+			if yes && c[resgraph.StateOK] == n {
 				select {
 				case rested <- true:
 				default:

@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -82,10 +83,10 @@ func TestFindingG3LateObserverChangesTheGraph(t *testing.T) {
 						done <- err
 						return
 					}
-					if c[engine.StateOK] > 1024 && c[engine.StateOK] == last {
+					if c[resgraph.StateOK] > 1024 && c[resgraph.StateOK] == last {
 						break
 					}
-					last = c[engine.StateOK]
+					last = c[resgraph.StateOK]
 				}
 				done <- change(ctx, asked)
 			})

@@ -9,8 +9,8 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/single"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/resources/basic"
 )
@@ -33,7 +33,7 @@ func TestOptionsForMany(t *testing.T) {
 				if err != nil || len(plan.Steps) != 1 {
 					t.Errorf("Plan: %v", err)
 				}
-				if r, err := mgmt.Run(t.Context(), o, oneNoop()); err != nil || !r.Converged || r.Counts[engine.StateOK] != 1 {
+				if r, err := mgmt.Run(t.Context(), o, oneNoop()); err != nil || !r.Converged || r.Counts[resgraph.StateOK] != 1 {
 					t.Errorf("Run: %v, %+v", err, r)
 				}
 				if out, err := single.Set(t.Context(), o, target("noop", "a", nil)); err != nil || out.Changed {

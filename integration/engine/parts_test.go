@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -253,7 +254,7 @@ func (m *declaredPieces) change(t *rapid.T, grouping bool) (next *declaredPieces
 }
 
 // drawn is a graph as text: the vertices with their members, and the edges.
-func drawnGraph(g *engine.Graph) (list []string) {
+func drawnGraph(g *resgraph.Graph) (list []string) {
 	for i, v := range g.All() {
 		var text strings.Builder
 		text.WriteString(g.ID(i))
@@ -455,7 +456,7 @@ func TestPartsAreTold(t *testing.T) {
 	var seen []string
 	dir := t.TempDir()
 	ctx, stop := context.WithCancel(t.Context())
-	e, err := mgmt.Open(ctx, mgmt.Options{State: mgmt.StateIn(dir), Input: "x", Observer: mgmt.Observer{Loaded: func(graph func() *engine.Graph) {
+	e, err := mgmt.Open(ctx, mgmt.Options{State: mgmt.StateIn(dir), Input: "x", Observer: mgmt.Observer{Loaded: func(graph func() *resgraph.Graph) {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = drawnGraph(graph())
@@ -547,11 +548,11 @@ func TestDeleteUndoes(t *testing.T) {
 }
 
 // inEffect returns the graph that is in effect, an empty one where there is none.
-func inEffect(t *testing.T, e *mgmt.Engine) *engine.Graph {
+func inEffect(t *testing.T, e *mgmt.Engine) *resgraph.Graph {
 	t.Helper()
-	g := &engine.Graph{}
+	g := &resgraph.Graph{}
 	err := e.Look(t.Context(), func(r mgmt.Running) error {
-		g = r.(interface{ Graph() *engine.Graph }).Graph()
+		g = r.(interface{ Graph() *resgraph.Graph }).Graph()
 		return nil
 	})
 	if err != nil && !errors.Is(err, mgmt.ErrNoGraph) {

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 const sshKey = "AAAAC3NzaC1lZDI1NTE5AAAAIJmN2tB7PnFGmpcbwJbI4H1wVTZ2xVEr9fQDXL0kA4i1"
@@ -34,9 +34,9 @@ func planThenRun(t *testing.T, root, graph string) (change []string) {
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		if s.State == engine.StateWouldChange {
+		if s.State == resgraph.StateWouldChange {
 			change = append(change, short(s.Resource))
-		} else if s.State != engine.StateOK {
+		} else if s.State != resgraph.StateOK {
 			t.Errorf("%s is %s until %q: %v", short(s.Resource), s.State, s.Until, s.Err)
 		}
 	}
@@ -180,12 +180,12 @@ resources:
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		want, until := engine.StateWouldChange, ""
+		want, until := resgraph.StateWouldChange, ""
 		switch strings.ReplaceAll(s.Resource, root+"/", "") {
 		case "file[copy]":
-			want, until = engine.StateUnknown, "download["+root+"/fetched]"
+			want, until = resgraph.StateUnknown, "download["+root+"/fetched]"
 		case "file[local copy]":
-			want = engine.StateOK
+			want = resgraph.StateOK
 		}
 		if s.State != want || s.Until != until {
 			t.Errorf("%s is %s until %q: %v", s.Resource, s.State, s.Until, s.Err)
@@ -222,7 +222,7 @@ resources:
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		if want := strings.HasPrefix(s.Resource, "file["); want != (s.State == engine.StateWouldChange) {
+		if want := strings.HasPrefix(s.Resource, "file["); want != (s.State == resgraph.StateWouldChange) {
 			t.Errorf("%s is %s: %s, %v", s.Resource, s.State, s.Changes, s.Err)
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -611,14 +612,14 @@ func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 		}
 		causes[r.Resource] = append(causes[r.Resource], r.Triggers...)
 		delete(failed, r.Resource)
-		if r.State == engine.StateFailed {
+		if r.State == resgraph.StateFailed {
 			failed[r.Resource] = r.Err
 		} else {
 			well[r.Resource] = true
 		}
 	}
-	var g *engine.Graph // in effect
-	o.Observer.Loaded = func(graph func() *engine.Graph) { g = graph() }
+	var g *resgraph.Graph // in effect
+	o.Observer.Loaded = func(graph func() *resgraph.Graph) { g = graph() }
 	// A run may be over before a kind with a Watch of its own has heard of the last work. The next one finds what that has left to do.
 	for again := true; again; {
 		before := len(changed)
@@ -626,7 +627,7 @@ func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 			say("%v", err)
 			return
 		}
-		again = len(changed) > before && slices.ContainsFunc(plan.Steps, func(s mgmt.Step) bool { return s.State == engine.StateWouldChange && changed[s.Resource] == nil })
+		again = len(changed) > before && slices.ContainsFunc(plan.Steps, func(s mgmt.Step) bool { return s.State == resgraph.StateWouldChange && changed[s.Resource] == nil })
 	}
 	steps := map[string]*mgmt.Step{}
 	for i := range plan.Steps {
@@ -643,7 +644,7 @@ func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 		for n := 0; ok && n < len(queue); n++ {
 			for edge := range g.InEdges(queue[n]) {
 				up := g.ID(edge.From)
-				untold := steps[up] != nil && steps[up].State == engine.StateUnknown
+				untold := steps[up] != nil && steps[up].State == resgraph.StateUnknown
 				if failed[up] != nil && (well[up] || untold) {
 					return true
 				}
@@ -674,7 +675,7 @@ func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 		name, _, _ = strings.Cut(name, " ")
 		name = strings.TrimSuffix(name, "/")
 		switch s.State {
-		case engine.StateWouldChange:
+		case resgraph.StateWouldChange:
 			change++
 			if did && class[s.Resource] != s.Class.String() && !slices.ContainsFunc(slices.Concat(s.Triggers, causes[s.Resource]), byOther) {
 				say("%s is %s in the plan, and %s in the run: %v, %v", s.Resource, s.Class, class[s.Resource], s.Triggers, causes[s.Resource])
@@ -682,12 +683,12 @@ func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 			if !did && !d.byWorld[name] && !d.noop[name] && !cut(s.Resource) { // what a command has to bring may be missing, and then it fails
 				say("%s would change (%v), and did not: %v", s.Resource, s.Changes, failed[s.Resource])
 			}
-		case engine.StateUnknown:
+		case resgraph.StateUnknown:
 			unknown++
 			if !d.byWorld[name] && failed[s.Resource] == nil && !(s.Left && cut(s.Resource)) || !strings.HasPrefix(s.Until, "exec[") && !strings.HasPrefix(s.Resource, "exec[") {
 				say("%s is unknown until %s, and no command decides it", s.Resource, s.Until)
 			}
-		case engine.StateFailed:
+		case resgraph.StateFailed:
 			if byLuck[s.Resource] = strings.Contains(s.Err.Error(), "the parent folder"); byLuck[s.Resource] {
 				continue
 			}
@@ -710,7 +711,7 @@ func (d *drawn) compare(t *testing.T) (change, unknown int, wrong []string) {
 			}
 		}
 		for _, c := range causes[s.Resource] {
-			if c.Cause == reactor.CauseRefresh && !slices.Contains(s.Because, c.From) && s.State == engine.StateWouldChange {
+			if c.Cause == reactor.CauseRefresh && !slices.Contains(s.Because, c.From) && s.State == resgraph.StateWouldChange {
 				say("%s is refreshed by %s, and the plan has %v", s.Resource, c.From, s.Because)
 			}
 		}

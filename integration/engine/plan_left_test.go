@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // left is a graph that takes effect, and one that comes after it.
@@ -69,7 +69,7 @@ func (l left) check(t *testing.T) {
 		}
 	}
 	for _, s := range plan.Steps {
-		if s.State != engine.StateUnknown && changed[s.Resource] != (s.State == engine.StateWouldChange) {
+		if s.State != resgraph.StateUnknown && changed[s.Resource] != (s.State == resgraph.StateWouldChange) {
 			t.Errorf("%s is %s in the plan, and the run has altered it: %t", s.Resource, s.State, changed[s.Resource])
 		}
 	}

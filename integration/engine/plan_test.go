@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -73,11 +73,11 @@ func TestPlanSteps(t *testing.T) {
 		got[s.Resource] = s
 		order = append(order, s.Resource)
 	}
-	for id, want := range map[string]engine.State{
-		"test[differs]": engine.StateWouldChange, "test[told]": engine.StateWouldChange,
-		"test[told twice]": engine.StateWouldChange, "test[after]": engine.StateOK,
-		"test[fails]": engine.StateFailed, "test[held]": engine.StateBlocked,
-		"exec[never]": engine.StateWouldChange, "test[lacks]": engine.StateUnknown, "test[perhaps]": engine.StateUnknown,
+	for id, want := range map[string]resgraph.State{
+		"test[differs]": resgraph.StateWouldChange, "test[told]": resgraph.StateWouldChange,
+		"test[told twice]": resgraph.StateWouldChange, "test[after]": resgraph.StateOK,
+		"test[fails]": resgraph.StateFailed, "test[held]": resgraph.StateBlocked,
+		"exec[never]": resgraph.StateWouldChange, "test[lacks]": resgraph.StateUnknown, "test[perhaps]": resgraph.StateUnknown,
 	} {
 		if s, ok := got[id]; !ok || s.State != want {
 			t.Errorf("%s is %s, want %s", id, s.State, want)
@@ -165,7 +165,7 @@ func TestFindingL1LooksAgain(t *testing.T) {
 	}
 	classes := map[string]string{}
 	for _, s := range plan.Steps {
-		if s.State != engine.StateWouldChange {
+		if s.State != resgraph.StateWouldChange {
 			t.Errorf("%s is %s", s.Resource, s.State)
 		}
 		classes[s.Resource] = s.Class.String()
@@ -202,11 +202,11 @@ resources:
 	if err != nil {
 		t.Fatal(err)
 	}
-	others := map[string]engine.State{"exec[asks]": engine.StateUnknown, "exec[knows]": engine.StateOK}
+	others := map[string]resgraph.State{"exec[asks]": resgraph.StateUnknown, "exec[knows]": resgraph.StateOK}
 	for _, s := range plan.Steps {
 		want, other := others[s.Resource]
 		if !other {
-			want = engine.StateWouldChange
+			want = resgraph.StateWouldChange
 		}
 		if s.State != want {
 			t.Errorf("%s is %s until %q, want %s: %v", s.Resource, s.State, s.Until, want, s.Err)
@@ -261,7 +261,7 @@ resources:
 		}
 		var got []string
 		for _, s := range plan.Steps {
-			if s.State != engine.StateOK {
+			if s.State != resgraph.StateOK {
 				got = append(got, strings.TrimSuffix(strings.TrimPrefix(s.Resource, "file["+root), "/]"))
 			}
 		}
@@ -292,9 +292,9 @@ resources:
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		want := engine.StateWouldChange
+		want := resgraph.StateWouldChange
 		if strings.HasPrefix(s.Resource, "exec[") {
-			want = engine.StateOK
+			want = resgraph.StateOK
 		}
 		if s.State != want {
 			t.Errorf("%s is %s, want %s: %v", s.Resource, s.State, want, s.Err)
@@ -325,7 +325,7 @@ resources:
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		if want := s.Resource == "file["+root+"/d/]"; want != (s.State == engine.StateWouldChange) {
+		if want := s.Resource == "file["+root+"/d/]"; want != (s.State == resgraph.StateWouldChange) {
 			t.Errorf("%s is %s", s.Resource, s.State)
 		}
 	}
@@ -377,7 +377,7 @@ func TestFindingL1OldStateBehindALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		if s.State != engine.StateWouldChange {
+		if s.State != resgraph.StateWouldChange {
 			t.Errorf("%s is %s", s.Resource, s.State)
 		}
 	}
@@ -409,7 +409,7 @@ resources:
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		if strings.HasSuffix(s.Resource, "/copy/]") && s.State != engine.StateUnknown {
+		if strings.HasSuffix(s.Resource, "/copy/]") && s.State != resgraph.StateUnknown {
 			t.Errorf("%s is %s: %v", s.Resource, s.State, s.Changes)
 		}
 	}
@@ -461,12 +461,12 @@ resources:
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		want := engine.StateWouldChange
+		want := resgraph.StateWouldChange
 		switch {
 		case strings.HasSuffix(s.Resource, "/none/told]"), strings.HasSuffix(s.Resource, "/not/copy]"):
-			want = engine.StateUnknown // the command may make the folder
+			want = resgraph.StateUnknown // the command may make the folder
 		case strings.HasSuffix(s.Resource, "/beside]"):
-			want = engine.StateFailed
+			want = resgraph.StateFailed
 		}
 		if s.State != want {
 			t.Errorf("%s is %s until %q: %v", s.Resource, s.State, s.Until, s.Err)
@@ -505,7 +505,7 @@ func TestLoaded(t *testing.T) {
 	var ids []string
 	with, f := from("resources: {noop: [{name: a}, {name: b}]}", mgmt.Options{
 		ConvergedExit: true, NoAutoGroup: true,
-		Observer: mgmt.Observer{Loaded: func(graph func() *engine.Graph) {
+		Observer: mgmt.Observer{Loaded: func(graph func() *resgraph.Graph) {
 			for _, id := range graph().IDs() {
 				ids = append(ids, id)
 			}
@@ -515,7 +515,7 @@ func TestLoaded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(ids, []string{"noop[a]", "noop[b]"}) || report.Counts[engine.StateOK] != 2 {
+	if !slices.Equal(ids, []string{"noop[a]", "noop[b]"}) || report.Counts[resgraph.StateOK] != 2 {
 		t.Errorf("loaded %q, %v", ids, report)
 	}
 }
@@ -627,9 +627,9 @@ resources:
 	}
 	var change []string
 	for _, s := range plan.Steps {
-		if s.State == engine.StateWouldChange {
+		if s.State == resgraph.StateWouldChange {
 			change = append(change, strings.ReplaceAll(s.Resource, root+"/", ""))
-		} else if s.State != engine.StateOK {
+		} else if s.State != resgraph.StateOK {
 			t.Errorf("%s is %s until %q: %v", s.Resource, s.State, s.Until, s.Err)
 		}
 	}
@@ -686,9 +686,9 @@ resources:
 		t.Fatal(err)
 	}
 	for _, s := range plan.Steps {
-		want := engine.StateWouldChange
+		want := resgraph.StateWouldChange
 		if s.Resource == "user[lost]" {
-			want = engine.StateFailed
+			want = resgraph.StateFailed
 		}
 		if s.State != want {
 			t.Errorf("%s is %s until %q: %v", s.Resource, s.State, s.Until, s.Err)

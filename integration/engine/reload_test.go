@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -158,7 +159,7 @@ func declareParts(parts map[string]part, count *partCount) *gapi.Declared {
 }
 
 // shape is what a graph runs: its vertices with their members, and its edges.
-func shape(g *engine.Graph) (list []string) {
+func shape(g *resgraph.Graph) (list []string) {
 	for i, v := range g.All() {
 		ids := []string{g.ID(i)}
 		for _, m := range v.Special().Group {
@@ -175,12 +176,12 @@ func shape(g *engine.Graph) (list []string) {
 
 // runParts runs an engine, which is given what declare returns until that is nil; seen gets the
 // graph that has taken effect, nil if it was refused.
-func runParts(t *testing.T, declare func() *gapi.Declared, seen func(*engine.Graph)) error {
+func runParts(t *testing.T, declare func() *gapi.Declared, seen func(*resgraph.Graph)) error {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var e *mgmt.Engine
 	begin := make(chan struct{})
-	o := mgmt.Options{Observer: mgmt.Observer{Loaded: func(graph func() *engine.Graph) { seen(graph()) }, Refused: func(error) { seen(nil) }}}
+	o := mgmt.Options{Observer: mgmt.Observer{Loaded: func(graph func() *resgraph.Graph) { seen(graph()) }, Refused: func(error) { seen(nil) }}}
 	e, err := mgmt.Open(ctx, o, gated{static.From(func(yield func(*gapi.Declared) bool) {
 		defer cancel()
 		for d := declare(); d != nil && yield(d); d = declare() {
@@ -214,7 +215,7 @@ func TestReloadedAsTheFirst(t *testing.T) {
 			}
 			return declareParts(graphs[at], &count)
 		}
-		seen := func(got *engine.Graph) {
+		seen := func(got *resgraph.Graph) {
 			if got == nil {
 				return // what Init says depends on what runs
 			}
@@ -264,7 +265,7 @@ func TestReloadedIsNotAskedAgain(t *testing.T) {
 		count = partCount{}
 		return declareParts(steps[at].parts, &count)
 	}
-	seen := func(g *engine.Graph) {
+	seen := func(g *resgraph.Graph) {
 		s, edges := steps[at], -1
 		if g != nil {
 			edges = g.EdgeCount()

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 	worldmemory "github.com/reactivegraph/mgmt/engine/world/memory"
@@ -305,13 +306,13 @@ func TestNoWorld(t *testing.T) {
 	const reason = "this program has no store; its author has to set the option World"
 	without.until("the reason at kv[k]", func() bool {
 		st, err := without.Status(t.Context(), "kv[k]")
-		return err == nil && st.State == engine.StateFailed && strings.Contains(fmt.Sprint(st.Err), reason)
+		return err == nil && st.State == resgraph.StateFailed && strings.Contains(fmt.Sprint(st.Err), reason)
 	})
 	own := f.host("b", func(o *mgmt.Options) { o.World = mgmt.Share(nil) })
 	own.apply(graph)
 	own.until("its line, and its value", func() bool {
 		st, err := own.Status(t.Context(), "kv[k]")
-		return err == nil && st.State == engine.StateOK && own.log.has("mine")
+		return err == nil && st.State == resgraph.StateOK && own.log.has("mine")
 	})
 	if kvs, err := f.store.List(t.Context(), "", world.ListOptions{}); err != nil || len(kvs.KVs) > 0 {
 		t.Errorf("the store of others has %v, %v", kvs.KVs, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/look"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -313,7 +314,7 @@ func TestStatedKindComesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st.State == engine.StateOK {
+		if st.State == resgraph.StateOK {
 			return
 		}
 		if time.Now().After(end) {

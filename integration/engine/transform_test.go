@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 	"github.com/reactivegraph/mgmt/resources/basic"
 	"github.com/reactivegraph/mgmt/traits"
@@ -21,12 +22,12 @@ import (
 
 // transformed runs a graph until it has converged, and returns what has taken
 // effect and what was logged.
-func transformed(t *testing.T, yaml string, o mgmt.Options) (g *engine.Graph, log string, _ mgmt.Report) {
+func transformed(t *testing.T, yaml string, o mgmt.Options) (g *resgraph.Graph, log string, _ mgmt.Report) {
 	t.Helper()
 	var buf syncBuffer
 	o.ConvergedExit = true
 	o.Logger = slog.New(slog.NewTextHandler(&buf, nil))
-	o.Observer.Loaded = func(loaded func() *engine.Graph) { g = loaded() }
+	o.Observer.Loaded = func(loaded func() *resgraph.Graph) { g = loaded() }
 	with, f := from(yaml, o)
 	r, err := mgmt.Run(t.Context(), with, f)
 	if err != nil {
@@ -56,8 +57,8 @@ func (b *syncBuffer) String() string {
 func TestGroupsRun(t *testing.T) {
 	const yaml = "resources: {print: [{name: a, msg: one}, {name: b, msg: two}]}"
 	g, log, r := transformed(t, yaml, mgmt.Options{})
-	i, ok := engine.FindVertex(g, "print[b]")
-	if g.Len() != 1 || !ok || g.ID(i) != "print[a]" || r.Counts[engine.StateOK] != 1 {
+	i, ok := resgraph.Find(g, "print[b]")
+	if g.Len() != 1 || !ok || g.ID(i) != "print[a]" || r.Counts[resgraph.StateOK] != 1 {
 		t.Errorf("%d vertices, %v", g.Len(), r)
 	}
 	for _, want := range []string{"msg=one resource=print[a]", `msg="print[b]: two" resource=print[a]`, `msg="resources run together" resources=2 groups=1 in_all=2 vertices=1`} {
@@ -65,7 +66,7 @@ func TestGroupsRun(t *testing.T) {
 			t.Errorf("%q is not there once:\n%s", want, log)
 		}
 	}
-	if g, _, r := transformed(t, yaml, mgmt.Options{NoAutoGroup: true}); g.Len() != 2 || r.Counts[engine.StateOK] != 2 {
+	if g, _, r := transformed(t, yaml, mgmt.Options{NoAutoGroup: true}); g.Len() != 2 || r.Counts[resgraph.StateOK] != 2 {
 		t.Errorf("%v without groups", r)
 	}
 }
@@ -74,7 +75,7 @@ func TestGroupsRun(t *testing.T) {
 func TestAutomaticEdgesOrder(t *testing.T) {
 	dir := t.TempDir()
 	yaml := `resources: {file: [{name: ` + filepath.Join(dir, "a/b/c") + `, content: x}, {name: ` + filepath.Join(dir, "a/b") + `/}, {name: ` + filepath.Join(dir, "a") + `/}]}`
-	if _, _, r := transformed(t, yaml, mgmt.Options{State: mgmt.StateIn(t.TempDir())}); r.Counts[engine.StateOK] != 3 {
+	if _, _, r := transformed(t, yaml, mgmt.Options{State: mgmt.StateIn(t.TempDir())}); r.Counts[resgraph.StateOK] != 3 {
 		t.Errorf("%v", r)
 	}
 	g, _, _ := transformed(t, yaml, mgmt.Options{NoAutoEdges: true})
@@ -172,7 +173,7 @@ func TestSkippedIsAWarning(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, log, r := transformed(t, "resources: {odd: [{name: a}]}", mgmt.Options{Registry: reg})
-	if !strings.Contains(log, "level=WARN msg=skipped step=autoedge reason=\"no idea\" resource=odd[a]") || r.Counts[engine.StateOK] != 1 {
+	if !strings.Contains(log, "level=WARN msg=skipped step=autoedge reason=\"no idea\" resource=odd[a]") || r.Counts[resgraph.StateOK] != 1 {
 		t.Errorf("%v\n%s", r, log)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/derive"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -345,7 +346,7 @@ resources:
   - {name: DIR/s, state: exists, recv: {content: "conf[a].token"}}
 `, "DIR", dir)
 	_, log, r := transformed(t, graph, mgmt.Options{Registry: withConf(t)})
-	if r.Counts[engine.StateFailed] > 0 || strings.Contains(log, "canary") {
+	if r.Counts[resgraph.StateFailed] > 0 || strings.Contains(log, "canary") {
 		t.Errorf("%+v\n%s", r, log)
 	}
 	if !strings.Contains(log, "the token is") {
@@ -411,7 +412,7 @@ func TestTypedIsReversed(t *testing.T) {
 	graph := strings.ReplaceAll("resources: {conf: [{name: a, path: DIR/a, meta: {reverse: true}}, {name: b, path: DIR/b, content: new, meta: {reverse: true}}]}", "DIR", dir)
 	for _, text := range []string{graph, "resources: {}"} {
 		_, _, r := transformed(t, text, mgmt.Options{Registry: withConf(t), State: mgmt.StateIn(state)})
-		if r.Counts[engine.StateFailed] > 0 {
+		if r.Counts[resgraph.StateFailed] > 0 {
 			t.Errorf("%+v", r)
 		}
 		if text == graph {

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/internal/await"
 )
 
@@ -459,7 +460,7 @@ func TestTypeRelations(t *testing.T) {
 	reg := withRec(t, d, func() provider.Provider { return clerk{newShelf("x")} })
 	var edges []string
 	o := mgmt.Options{Registry: reg, NoAutoGroup: true}
-	o.Observer.Loaded = func(graph func() *engine.Graph) {
+	o.Observer.Loaded = func(graph func() *resgraph.Graph) {
 		g := graph()
 		for _, e := range slices.Collect(g.Edges()) {
 			arrow := " -> "

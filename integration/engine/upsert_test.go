@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -207,7 +207,7 @@ func TestNoopPart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if st.State == engine.StateWouldChange {
+		if st.State == resgraph.StateWouldChange {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)

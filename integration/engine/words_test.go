@@ -10,13 +10,14 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // understood loads a source and returns the graph, if there is one, and what is said of it.
-func understood(t *testing.T, src string) (*engine.Graph, []string) {
+func understood(t *testing.T, src string) (*resgraph.Graph, []string) {
 	t.Helper()
 	d, err := yaml.Load("-", yaml.Options{}, strings.NewReader(src))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -59,7 +60,7 @@ func (in *Installer) remove(ctx context.Context, st *reactor.Stage, ids []string
 }
 
 // mayRemove refuses to remove unknown resources, and resources that others refer to. A part may alter those others.
-func (in *Installer) mayRemove(st *reactor.Stage, part *engine.Graph, ids []string) error {
+func (in *Installer) mayRemove(st *reactor.Stage, part *resgraph.Graph, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
@@ -81,7 +82,7 @@ func (in *Installer) mayRemove(st *reactor.Stage, part *engine.Graph, ids []stri
 }
 
 // alter puts a part into effect, and removes some vertices.
-func (in *Installer) alter(ctx context.Context, st *reactor.Stage, part *engine.Graph, remove ...string) error {
+func (in *Installer) alter(ctx context.Context, st *reactor.Stage, part *resgraph.Graph, remove ...string) error {
 	p := in.parts.Load()
 	c, err := p.Change(ctx, in.Host, part, remove...)
 	if err != nil {
@@ -108,7 +109,7 @@ func (in *Installer) altered(c *transform.Change, err error) error {
 	}
 	p := in.parts.Load()
 	p.Take(c)
-	brought := make(map[string]*engine.Vertex, c.Part.Len())
+	brought := make(map[string]*resgraph.Vertex, c.Part.Len())
 	for id, v := range c.Brought() {
 		in.refers.Set(id, v.Res)
 		in.memory.Forget(id)
@@ -124,7 +125,7 @@ func (in *Installer) altered(c *transform.Change, err error) error {
 }
 
 // wholly puts the whole graph into effect with a part that needs that, in the place of the stage of the part. The caller holds using.
-func (in *Installer) wholly(ctx context.Context, st *reactor.Stage, g *engine.Graph) error {
+func (in *Installer) wholly(ctx context.Context, st *reactor.Stage, g *resgraph.Graph) error {
 	if _, err := g.Sort(); err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ type running struct {
 }
 
 // Find implements gapi.Running.
-func (r *running) Find(id string) *engine.Vertex {
+func (r *running) Find(id string) *resgraph.Vertex {
 	if slices.Contains(r.goes, id) {
 		return nil
 	}

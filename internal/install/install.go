@@ -25,6 +25,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/transform"
@@ -54,9 +55,9 @@ type Options struct {
 	Sema        int            // at most so many CheckApply at once, of all resources together; 0 for no limit
 
 	// These functions are told, in order, while the graph or part is being put into effect. They must not block.
-	Warned  func(schema.Diagnostics)   // the findings about a graph that takes effect
-	Loaded  func(func() *engine.Graph) // a graph or a part is in effect; the function returns the whole graph
-	Refused func(error)                // Apply has refused a graph, or Patch a part
+	Warned  func(schema.Diagnostics)     // the findings about a graph that takes effect
+	Loaded  func(func() *resgraph.Graph) // a graph or a part is in effect; the function returns the whole graph
+	Refused func(error)                  // Apply has refused a graph, or Patch a part
 
 	Life context.Context // the life of the Run; after its end nothing is put into effect
 }
@@ -89,7 +90,7 @@ type Installer struct {
 // New returns an Installer with an empty graph.
 func New(o Options) *Installer {
 	in := &Installer{Options: o, using: make(chan struct{}, 1), input: o.Input}
-	empty := graph.New[*engine.Vertex]("")
+	empty := graph.New[*resgraph.Vertex]("")
 	in.origin.Store(&engine.Origin{})
 	in.partsOf(transform.Compiled{Base: empty, Grouped: empty})
 	return in

@@ -9,6 +9,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/journal/ineffect"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -46,7 +47,7 @@ func (in *Installer) useAs(ctx context.Context, d *gapi.Declared, input string) 
 }
 
 // commit puts a checked graph into effect. noop says that it only looks. The caller holds using, and tells of the graph.
-func (in *Installer) commit(ctx context.Context, st *reactor.Stage, g *engine.Graph, noop bool, known transform.Known) error {
+func (in *Installer) commit(ctx context.Context, st *reactor.Stage, g *resgraph.Graph, noop bool, known transform.Known) error {
 	t, err := transform.Compile(ctx, g, transform.Options{
 		NoAutoEdges: in.NoAutoEdges, NoAutoGroup: in.NoAutoGroup, Memory: &in.memory, Host: in.Host, Known: known,
 		Undoing: transform.Undoing{Store: in.Store, Registry: in.Registry(), Noop: noop},
@@ -88,7 +89,7 @@ func (in *Installer) tellGraph(moved bool) {
 }
 
 // limit makes every resource take the semaphore of Options.Sema, and what Options.Leaving says where it says nothing.
-func (in *Installer) limit(g *engine.Graph) {
+func (in *Installer) limit(g *resgraph.Graph) {
 	if in.Sema == 0 && in.Leaving == "" {
 		return
 	}

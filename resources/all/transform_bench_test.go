@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/resources/basic"
@@ -37,8 +38,8 @@ func BenchmarkTransform(b *testing.B) {
 	}
 }
 
-func manyResources(tb testing.TB, n int) *engine.Graph {
-	g := graph.New[*engine.Vertex]("many")
+func manyResources(tb testing.TB, n int) *resgraph.Graph {
+	g := graph.New[*resgraph.Vertex]("many")
 	path := func(i int) string {
 		p := ""
 		for ; i > 0; i /= 16 {
@@ -61,7 +62,7 @@ func manyResources(tb testing.TB, n int) *engine.Graph {
 		}
 		r.SetKind(kind)
 		r.SetName(name)
-		if _, err := g.Add(r.String(), &engine.Vertex{Res: r}); err != nil {
+		if _, err := g.Add(r.String(), &resgraph.Vertex{Res: r}); err != nil {
 			tb.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/graph"
@@ -36,11 +37,11 @@ func newComingBench(t *testing.T) *comingBench {
 // edges returns the automatic edges of a graph of packages, as newPkgBench names them, and others.
 func (b *comingBench) edges(t *testing.T, words string, others ...engine.Res) (list []string) {
 	t.Helper()
-	g := graph.New[*engine.Vertex]("g")
+	g := graph.New[*resgraph.Vertex]("g")
 	add := func(r engine.Res, kind, name string) {
 		r.SetKind(kind)
 		r.SetName(name)
-		if _, err := g.Add(r.String(), &engine.Vertex{Res: r}); err != nil {
+		if _, err := g.Add(r.String(), &resgraph.Vertex{Res: r}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/daemon/input"
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/puppet"
@@ -250,7 +250,7 @@ func (i *Flags) CatalogOnly(a *cli.App) error {
 // the findings say why; the error is another one.
 // It is for verbs that check or draw: the thorough checks cost more than a daemon pays at
 // each reading.
-func (i *Flags) Build(ctx context.Context, a *cli.App) (*engine.Graph, schema.Diagnostics, error) {
+func (i *Flags) Build(ctx context.Context, a *cli.App) (*resgraph.Graph, schema.Diagnostics, error) {
 	d, err := i.Declared(ctx, a)
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok {
 		return nil, ds, nil

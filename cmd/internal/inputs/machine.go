@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -37,7 +38,7 @@ func System(a *cli.App) virtual.SystemFunc { return a.Folders.System() }
 
 // Build builds a declared graph and checks it against the facts of the machine. It does no I/O.
 // If the findings contain an error, the graph is nil.
-func Build(a *cli.App, d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
+func Build(a *cli.App, d *gapi.Declared) (*resgraph.Graph, schema.Diagnostics) {
 	g, ds := gapi.Build(a.Kinds(), d)
 	return gapi.CheckMachine(g, ds, func() engine.Machine { return System(a)(nil) }, nil)
 }
@@ -45,7 +46,7 @@ func Build(a *cli.App, d *gapi.Declared) (*engine.Graph, schema.Diagnostics) {
 // Transform makes the graph that would run. This machine is asked what resources are beyond their
 // parameters, unless the graph is for another one. The host is closed before it returns. The notes
 // get the reasons of edges and groups.
-func Transform(ctx context.Context, a *cli.App, g *engine.Graph, o transform.Options, n *transform.Notes) (_ *engine.Graph, err error) {
+func Transform(ctx context.Context, a *cli.App, g *resgraph.Graph, o transform.Options, n *transform.Notes) (_ *resgraph.Graph, err error) {
 	// A graph for another machine must not ask this one. A program for another system than Linux
 	// has no host to ask.
 	if a.Folders.Machine == nil && !unix.Portable {

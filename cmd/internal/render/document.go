@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // WriteJSONAsYAML writes in YAML the JSON of a value.
@@ -91,14 +92,14 @@ type PlanDoc struct {
 
 // stepJSON is what would be done with one resource.
 type stepJSON struct {
-	Resource  string       `json:"resource"`
-	State     engine.State `json:"state"`
-	Changes   []changeJSON `json:"changes,omitempty"`
-	Because   []string     `json:"because,omitempty"`    // these would refresh it
-	Until     string       `json:"until,omitempty"`      // with unknown
-	BlockedBy string       `json:"blocked_by,omitempty"` // with blocked
-	Error     string       `json:"error,omitempty"`      // with failed
-	Left      bool         `json:"left,omitempty"`       // it has left the graph, and would be undone
+	Resource  string         `json:"resource"`
+	State     resgraph.State `json:"state"`
+	Changes   []changeJSON   `json:"changes,omitempty"`
+	Because   []string       `json:"because,omitempty"`    // these would refresh it
+	Until     string         `json:"until,omitempty"`      // with unknown
+	BlockedBy string         `json:"blocked_by,omitempty"` // with blocked
+	Error     string         `json:"error,omitempty"`      // with failed
+	Left      bool           `json:"left,omitempty"`       // it has left the graph, and would be undone
 }
 
 // PlanJSON is a plan as JSON. Its keys are a promise: scripts read them.

@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
 // DrawOptions gives each resource its kind as a class, for style sheets, and the
 // owner of a group a label with its members.
 // The kind of a vertex stands before the first bracket of its id, as in file[/etc/motd].
-func DrawOptions(g *engine.Graph) graph.DrawOptions {
+func DrawOptions(g *resgraph.Graph) graph.DrawOptions {
 	return graph.DrawOptions{Style: func(i int) graph.Style {
 		kind, _, _ := strings.Cut(g.ID(i), "[")
 		s := graph.Style{Classes: []string{"kind-" + kind}}
@@ -28,7 +28,7 @@ const maxLabelled = 5 // members in a label
 
 // groupLabel names the members of a group below its owner.
 // Each member has a line of its own. The number of the others stands in the last line.
-func groupLabel(owner string, members []*engine.Vertex) string {
+func groupLabel(owner string, members []*resgraph.Vertex) string {
 	label := owner
 	for k, m := range members {
 		if k == maxLabelled {

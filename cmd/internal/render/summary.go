@@ -6,6 +6,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // OnlyRefreshes reports whether a step does nothing but act on a notification.
@@ -38,17 +39,17 @@ func SummaryOf(p *mgmt.Preview) summary {
 	s := summary{Leaving: len(p.Leaving)}
 	for i := range p.Steps {
 		switch st := &p.Steps[i]; st.State {
-		case engine.StateWouldChange:
+		case resgraph.StateWouldChange:
 			if OnlyRefreshes(st) {
 				s.Refresh++
 			} else {
 				s.Change++
 			}
-		case engine.StateUnknown:
+		case resgraph.StateUnknown:
 			s.Unknown++
-		case engine.StateFailed:
+		case resgraph.StateFailed:
 			s.Failed++
-		case engine.StateOK:
+		case resgraph.StateOK:
 			s.OK++
 		// A resource that is paused or held would not run either, so it counts as blocked.
 		default:

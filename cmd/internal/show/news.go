@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // news is what has happened and was not told yet, so that a person is told of what is alike once. Its methods may be called by
@@ -187,7 +187,7 @@ func (p *Presenter) gather(r reactor.Run) {
 	text := render.ErrorText(r.Err)
 	before, failed := p.troubled[r.Resource]
 	switch {
-	case r.State == engine.StateFailed:
+	case r.State == resgraph.StateFailed:
 		p.troubled[r.Resource] = text
 		what := p.style.Paint(render.Red, "failed") + ": " + render.Visible(text)
 		if failed && before == text {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // seenLive returns what a presenter writes above its live area.
@@ -22,12 +23,12 @@ func seenLive(f *Flags, do func(p *Presenter)) string {
 }
 
 func changed(resource string) reactor.Run {
-	return reactor.Run{Resource: resource, State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a", "b"), updated("mode", nil, "0644")}}
+	return reactor.Run{Resource: resource, State: resgraph.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a", "b"), updated("mode", nil, "0644")}}
 }
 
 // failedTry is a try that has failed.
 func failedTry(resource, why string, attempt int, in time.Duration) reactor.Run {
-	return reactor.Run{Resource: resource, State: engine.StateFailed, Err: errors.New(why), Attempt: attempt, Retry: in > 0, RetryIn: in}
+	return reactor.Run{Resource: resource, State: resgraph.StateFailed, Err: errors.New(why), Attempt: attempt, Retry: in > 0, RetryIn: in}
 }
 
 // TestFindingQ15OneLineAKind: at rest a kind with many changes gets one line, one with few a line for each change. With -v, as
@@ -37,13 +38,13 @@ func TestFindingQ15OneLineAKind(t *testing.T) {
 	do := func(p *Presenter) {
 		for i := range n {
 			p.Ran(changed(fmt.Sprintf("file[/%d]", i)))
-			p.Ran(reactor.Run{Resource: fmt.Sprintf("svc[%d]", i), State: engine.StateWouldChange, Noop: true})
-			p.Ran(reactor.Run{Resource: fmt.Sprintf("noop[%d]", i), State: engine.StateOK})
+			p.Ran(reactor.Run{Resource: fmt.Sprintf("svc[%d]", i), State: resgraph.StateWouldChange, Noop: true})
+			p.Ran(reactor.Run{Resource: fmt.Sprintf("noop[%d]", i), State: resgraph.StateOK})
 		}
 		p.Ran(changed("file[/1]")) // once more: it is counted once
-		p.Ran(reactor.Run{Resource: "svc[x]", State: engine.StateUnknown, Noop: true, Until: "exec[z]"})
-		p.Ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Ran}}})
-		p.converged(true, counts(engine.StateOK, n))
+		p.Ran(reactor.Run{Resource: "svc[x]", State: resgraph.StateUnknown, Noop: true, Until: "exec[z]"})
+		p.Ran(reactor.Run{Resource: "exec[a]", State: resgraph.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Ran}}})
+		p.converged(true, counts(resgraph.StateOK, n))
 	}
 	want := "INFO exec[a] ran\nINFO file: 10000 changed (-v shows each)\nINFO svc: 10000 would change, 1 unknown\n" +
 		"INFO converged: 10000 ok (1h0m0s after the start)\n"
@@ -71,7 +72,7 @@ func TestFindingQ15FewChanges(t *testing.T) {
 			p.Ran(changed("file[" + name + "]"))
 		}
 		p.tellSome()
-		p.converged(true, counts(engine.StateOK, 6))
+		p.converged(true, counts(resgraph.StateOK, 6))
 		p.Ran(changed("file[g]"))
 		p.Ran(failedTry("exec[a]", "no", 0, 0))
 	})
@@ -107,7 +108,7 @@ func TestFindingQ15Again(t *testing.T) {
 		p.Ran(failedTry("exec[01]", "something else", 1, time.Second))
 		p.tellSome()
 		for i := range 30 {
-			p.Ran(reactor.Run{Resource: fmt.Sprintf("exec[%02d]", i), State: engine.StateOK})
+			p.Ran(reactor.Run{Resource: fmt.Sprintf("exec[%02d]", i), State: resgraph.StateOK})
 		}
 		p.tellSome()
 		p.Ran(failedTry("exec[01]", "something else", 0, 0))
@@ -142,7 +143,7 @@ func TestFindingQ16TwoPackages(t *testing.T) {
 	got := seenLive(&Flags{}, func(p *Presenter) {
 		p.Ran(failedTry("pkg[nginx]", "a repository cannot be reached: E: Failed to fetch", 0, time.Second))
 		p.Ran(failedTry("pkg[curl]", "a repository cannot be reached: E: Failed to fetch", 0, time.Second))
-		p.converged(true, counts(engine.StateFailed, 2))
+		p.converged(true, counts(resgraph.StateFailed, 2))
 	})
 	want := "ERROR pkg[curl], pkg[nginx] failed: a repository cannot be reached: E: Failed to fetch (trying again in 1s)\n" +
 		"WARN at rest: 2 failed (1h0m0s after the start)\n"
@@ -157,7 +158,7 @@ func TestRestOfLiveArea(t *testing.T) {
 	for _, f := range []*Flags{{}, {Verbose: true}} {
 		got := seenLive(f, func(p *Presenter) {
 			p.Ran(failedTry("exec[a]", "no", 0, time.Second))
-			p.converged(true, counts(engine.StateFailed, 1))
+			p.converged(true, counts(resgraph.StateFailed, 1))
 			if p.resting.Load() {
 				t.Errorf("%+v: it rests though a resource is tried again", f)
 			}
@@ -167,7 +168,7 @@ func TestRestOfLiveArea(t *testing.T) {
 			if !p.resting.Load() {
 				t.Errorf("%+v: it does not rest though nothing fails", f)
 			}
-			p.Ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK})
+			p.Ran(reactor.Run{Resource: "exec[a]", State: resgraph.StateOK})
 		})
 		if strings.Contains(got, "recovered") || strings.Contains(got, "no longer fails") {
 			t.Errorf("%+v shows\n%s", f, got)
@@ -190,8 +191,8 @@ func TestFindingQ15LiveArea(t *testing.T) {
 		{Resource: "pkg[nginx]", Others: 2, For: 71900 * time.Millisecond, Line: "Unpacking nginx (1.2) \x1b[31m..."},
 		{Resource: "exec[a\nb]", For: 1900 * time.Millisecond},
 	}
-	c := counts(engine.StateOK, 3)
-	c[engine.StateRunning] = 4
+	c := counts(resgraph.StateOK, 3)
+	c[resgraph.StateRunning] = 4
 	want := []string{"4 running, 3 ok", ` 1m11s  pkg[nginx] and 2 others: Unpacking nginx (1.2) \x1b[31m...`, `    1s  exec[a b]`}
 	if got := liveText(c, runs, 24); !slices.Equal(got, want) {
 		t.Errorf("the area is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

@@ -15,9 +15,9 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/service"
 )
@@ -110,7 +110,7 @@ func (p *Presenter) Ran(r reactor.Run) {
 		p.gather(r)
 		return
 	}
-	if r.State == engine.StateFailed {
+	if r.State == resgraph.StateFailed {
 		p.troubled[r.Resource] = render.ErrorText(r.Err)
 		p.Say(slog.LevelError, render.One(p.failedText(r)), "failed", render.RunAttrs(r)...)
 		return
@@ -134,9 +134,9 @@ func (p *Presenter) Ran(r reactor.Run) {
 // A run under noop has the state would-change, and changes nothing.
 func (p *Presenter) happened(r reactor.Run) (word string, lines func() []string) {
 	switch {
-	case r.State == engine.StateUnknown:
+	case r.State == resgraph.StateUnknown:
 		return wordUnknown, render.One(p.who(r) + " is unknown until " + render.Visible(render.Awaited(r.Until)))
-	case r.State == engine.StateWouldChange:
+	case r.State == resgraph.StateWouldChange:
 		word = wordWouldChange
 	case r.Changed || len(r.Changes) > 0:
 		word = wordChanged
@@ -205,7 +205,7 @@ func (p *Presenter) paused(pause reactor.Pause, on bool) {
 // The time is that since the program began, which is the start for a person who waits for
 // it.
 func (p *Presenter) converged(yes bool, c reactor.Counts) {
-	p.resting.Store(yes && c[engine.StateFailed] == 0)
+	p.resting.Store(yes && c[resgraph.StateFailed] == 0)
 	if !yes {
 		p.Say(slog.LevelDebug, render.One("something has happened"), "not converged")
 		return
@@ -220,7 +220,7 @@ func (p *Presenter) converged(yes bool, c reactor.Counts) {
 
 // restLevel is how loudly to tell of counts: a warning where something has failed or is blocked, which is no error of mgmt.
 func restLevel(c reactor.Counts) slog.Level {
-	if c[engine.StateFailed]+c[engine.StateBlocked] > 0 {
+	if c[resgraph.StateFailed]+c[resgraph.StateBlocked] > 0 {
 		return slog.LevelWarn
 	}
 	return slog.LevelInfo

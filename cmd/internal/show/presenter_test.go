@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -28,7 +29,7 @@ func shown(f *Flags, do func(p *Presenter)) string {
 	return buf.String()
 }
 
-func counts(s engine.State, n int) (c reactor.Counts) {
+func counts(s resgraph.State, n int) (c reactor.Counts) {
 	c[s] = n
 	return c
 }
@@ -54,34 +55,34 @@ func TestWhatIsShown(t *testing.T) {
 		{"empty swap", func(p *Presenter) { p.swapped(reactor.Swap{Generation: 1, Name: "web"}) },
 			"INFO graph web, generation 1: no resources\n"},
 		{"change", func(p *Presenter) {
-			p.Ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a", "b"), updated("mode", nil, "0644")}})
+			p.Ran(reactor.Run{Resource: "file[/x]", State: resgraph.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a", "b"), updated("mode", nil, "0644")}})
 		}, "INFO file[/x] content: \"a\" -> \"b\"\nINFO file[/x] mode: (none) -> \"0644\"\n"},
 		{"text", func(p *Presenter) {
-			p.Ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a\nb\nc", "a\nx\ny\nc")}})
+			p.Ran(reactor.Run{Resource: "file[/x]", State: resgraph.StateOK, Changed: true, Changes: []engine.Change{updated("content", "a\nb\nc", "a\nx\ny\nc")}})
 		}, "INFO file[/x] content: +2 -1 lines\n"},
 		{"secret", func(p *Presenter) {
-			p.Ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Changes: []engine.Change{updated("content", secret, secret)}})
+			p.Ran(reactor.Run{Resource: "file[/x]", State: resgraph.StateOK, Changed: true, Changes: []engine.Change{updated("content", secret, secret)}})
 		}, "INFO file[/x] content: (secret) -> (secret)\n"},
 		{"verbs", func(p *Presenter) {
-			p.Ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Ran}}})
-			p.Ran(reactor.Run{Resource: "exec[b]", State: engine.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Refreshed}}})
-			p.Ran(reactor.Run{Resource: "exec[c]", State: engine.StateOK, Changed: true})
+			p.Ran(reactor.Run{Resource: "exec[a]", State: resgraph.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Ran}}})
+			p.Ran(reactor.Run{Resource: "exec[b]", State: resgraph.StateOK, Changed: true, Changes: []engine.Change{{Verb: engine.Refreshed}}})
+			p.Ran(reactor.Run{Resource: "exec[c]", State: resgraph.StateOK, Changed: true})
 		}, "INFO exec[a] ran\nINFO exec[b] refreshed\nINFO exec[c] changed\n"},
 		{"noop", func(p *Presenter) {
-			p.Ran(reactor.Run{Resource: "file[/x]", State: engine.StateWouldChange, Noop: true, Changes: []engine.Change{updated("content", "a", engine.Unknown)}})
-			p.Ran(reactor.Run{Resource: "file[/y]", State: engine.StateUnknown, Noop: true, Until: "exec[z]"})
+			p.Ran(reactor.Run{Resource: "file[/x]", State: resgraph.StateWouldChange, Noop: true, Changes: []engine.Change{updated("content", "a", engine.Unknown)}})
+			p.Ran(reactor.Run{Resource: "file[/y]", State: resgraph.StateUnknown, Noop: true, Until: "exec[z]"})
 		}, "INFO file[/x] would change: content: \"a\" -> (unknown)\nINFO file[/y] is unknown until exec[z] has run\n"},
-		{"nothing", func(p *Presenter) { p.Ran(reactor.Run{Resource: "noop[a]", State: engine.StateOK}) }, ""},
+		{"nothing", func(p *Presenter) { p.Ran(reactor.Run{Resource: "noop[a]", State: resgraph.StateOK}) }, ""},
 		{"failure and recovery", func(p *Presenter) {
-			p.Ran(reactor.Run{Resource: "exec[a]", State: engine.StateFailed, Err: errors.New("exit 1:\n\x1b[2Jno"), Retry: true, RetryIn: 1500 * time.Millisecond})
-			p.Ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK})
-			p.Ran(reactor.Run{Resource: "exec[a]", State: engine.StateOK})
+			p.Ran(reactor.Run{Resource: "exec[a]", State: resgraph.StateFailed, Err: errors.New("exit 1:\n\x1b[2Jno"), Retry: true, RetryIn: 1500 * time.Millisecond})
+			p.Ran(reactor.Run{Resource: "exec[a]", State: resgraph.StateOK})
+			p.Ran(reactor.Run{Resource: "exec[a]", State: resgraph.StateOK})
 		}, "ERROR exec[a] failed: exit 1:\n   \\x1b[2Jno (trying again in 1.5s)\nINFO exec[a] no longer fails\n"},
 		{"at rest", func(p *Presenter) {
 			p.began = time.Now().Add(-time.Hour)
-			p.converged(true, counts(engine.StateOK, 3))
-			p.converged(true, counts(engine.StateFailed, 1))
-			p.converged(true, counts(engine.StateBlocked, 2))
+			p.converged(true, counts(resgraph.StateOK, 3))
+			p.converged(true, counts(resgraph.StateFailed, 1))
+			p.converged(true, counts(resgraph.StateBlocked, 2))
 		}, "INFO converged: 3 ok (1h0m0s after the start)\nWARN at rest: 1 failed (1h0m0s after the start)\nWARN at rest: 2 blocked (1h0m0s after the start)\n"},
 		{"slow end", func(p *Presenter) {
 			p.Stopping([]string{"exec[a]"})
@@ -91,8 +92,8 @@ func TestWhatIsShown(t *testing.T) {
 		{"end", func(p *Presenter) {
 			p.began = time.Now().Add(-time.Hour)
 			p.Ended(nil, mgmt.Report{})
-			p.Ended(cli.SignalError{Signal: syscall.SIGTERM}, mgmt.Report{Converged: true, Counts: counts(engine.StateOK, 3)})
-			p.Ended(cli.SignalError{Signal: syscall.SIGINT}, mgmt.Report{Counts: counts(engine.StateFailed, 3)})
+			p.Ended(cli.SignalError{Signal: syscall.SIGTERM}, mgmt.Report{Converged: true, Counts: counts(resgraph.StateOK, 3)})
+			p.Ended(cli.SignalError{Signal: syscall.SIGINT}, mgmt.Report{Counts: counts(resgraph.StateFailed, 3)})
 		}, "INFO terminated: ended after 1h0m0s, converged: 3 ok\nWARN interrupt: ended after 1h0m0s, not converged: 3 failed\n"},
 		{"reload", func(p *Presenter) { p.Reloading() }, "INFO hangup: reading the graph again\n"},
 		{"pauses", func(p *Presenter) {
@@ -126,7 +127,7 @@ func TestCountsOfFindings(t *testing.T) {
 
 func TestConvergedLine(t *testing.T) {
 	var c reactor.Counts
-	c[engine.StateOK], c[engine.StateFailed] = 3, 1
+	c[resgraph.StateOK], c[resgraph.StateFailed] = 3, 1
 	got := withoutTime(shown(&Flags{}, func(p *Presenter) { p.converged(false, c); p.converged(true, c) }))
 	if !strings.HasPrefix(got, "WARN at rest: 3 ok, 1 failed (") || strings.Count(got, "\n") != 1 {
 		t.Errorf("shown: %q", got)
@@ -138,8 +139,8 @@ func TestConvergedLine(t *testing.T) {
 
 func TestQuietAndDebug(t *testing.T) {
 	do := func(p *Presenter) {
-		p.Ran(reactor.Run{Resource: "noop[a]", State: engine.StateOK})
-		p.Ran(reactor.Run{Resource: "noop[b]", State: engine.StateOK, Changed: true})
+		p.Ran(reactor.Run{Resource: "noop[a]", State: resgraph.StateOK})
+		p.Ran(reactor.Run{Resource: "noop[b]", State: resgraph.StateOK, Changed: true})
 		p.Warned(finding)
 		p.Logger.Info("said")
 	}
@@ -157,11 +158,11 @@ func TestJSONLog(t *testing.T) {
 	long := strings.Repeat("ä", 2000)
 	out := shown(&Flags{format: cli.Choice{Word: "json"}, Debug: true}, func(p *Presenter) {
 		p.swapped(reactor.Swap{Name: "web", Generation: 1})
-		p.Ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK, Changed: true, Refreshed: true, Changes: []engine.Change{updated("content", nil, long)}})
-		p.Ran(reactor.Run{Resource: "file[/x]", State: engine.StateWouldChange, Noop: true, Changes: []engine.Change{updated("content", schema.NewSecret("canary"), engine.Unknown)}})
-		p.Ran(reactor.Run{Resource: "file[/x]", State: engine.StateUnknown, Until: "exec[a]"})
-		p.Ran(reactor.Run{Resource: "file[/x]", State: engine.StateFailed, Err: errors.New("no"), Retry: true})
-		p.Ran(reactor.Run{Resource: "file[/x]", State: engine.StateOK})
+		p.Ran(reactor.Run{Resource: "file[/x]", State: resgraph.StateOK, Changed: true, Refreshed: true, Changes: []engine.Change{updated("content", nil, long)}})
+		p.Ran(reactor.Run{Resource: "file[/x]", State: resgraph.StateWouldChange, Noop: true, Changes: []engine.Change{updated("content", schema.NewSecret("canary"), engine.Unknown)}})
+		p.Ran(reactor.Run{Resource: "file[/x]", State: resgraph.StateUnknown, Until: "exec[a]"})
+		p.Ran(reactor.Run{Resource: "file[/x]", State: resgraph.StateFailed, Err: errors.New("no"), Retry: true})
+		p.Ran(reactor.Run{Resource: "file[/x]", State: resgraph.StateOK})
 		p.converged(true, reactor.Counts{})
 		p.converged(false, reactor.Counts{})
 		p.refused(finding)

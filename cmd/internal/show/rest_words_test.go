@@ -6,37 +6,37 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestFindingL4Words: the log, the status and the history say converged only where all is as wanted.
 func TestFindingL4Words(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
-		state engine.State
+		state resgraph.State
 		more  func(*control.Status)
 		want  string
 	}{
-		{engine.StateOK, nil, "converged"},
-		{engine.StateFailed, nil, "at rest"},
-		{engine.StateBlocked, nil, "at rest"},
-		{engine.StateHeld, nil, "at rest"},
-		{engine.StatePaused, nil, "at rest"},
-		{engine.StateWouldChange, nil, "at rest"},
-		{engine.StateUnknown, nil, "at rest"},
-		{engine.StateOK, func(st *control.Status) { st.Refused = "no" }, "at rest"},
-		{engine.StateOK, func(st *control.Status) { st.Held = "no" }, "at rest"},
-		{engine.StateFailed, func(st *control.Status) { st.Converged = false }, "not converged"},
+		{resgraph.StateOK, nil, "converged"},
+		{resgraph.StateFailed, nil, "at rest"},
+		{resgraph.StateBlocked, nil, "at rest"},
+		{resgraph.StateHeld, nil, "at rest"},
+		{resgraph.StatePaused, nil, "at rest"},
+		{resgraph.StateWouldChange, nil, "at rest"},
+		{resgraph.StateUnknown, nil, "at rest"},
+		{resgraph.StateOK, func(st *control.Status) { st.Refused = "no" }, "at rest"},
+		{resgraph.StateOK, func(st *control.Status) { st.Held = "no" }, "at rest"},
+		{resgraph.StateFailed, func(st *control.Status) { st.Converged = false }, "not converged"},
 	} {
 		var n reactor.Counts
-		n[engine.StateOK]++
+		n[resgraph.StateOK]++
 		n[c.state]++
 		words := map[string]int{}
 		for s, count := range n {
 			if count > 0 {
-				words[engine.State(s).String()] = count
+				words[resgraph.State(s).String()] = count
 			}
 		}
 		st := &control.Status{Graph: "g", Counts: words, Converged: true}

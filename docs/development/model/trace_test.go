@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/traits"
@@ -224,7 +225,7 @@ func (st *stage) start(t *testing.T) (r *reactor.Reactor, kill func()) {
 			Swapped: func(reactor.Swap) { tell(shown{what: "swap"}) },
 			Ran: func(r reactor.Run) {
 				line := shown{what: "end", v: vertexOf(r.Resource), yes: r.Changed}
-				if r.State != engine.StateOK {
+				if r.State != resgraph.StateOK {
 					line = shown{what: "fail", v: line.v}
 				}
 				tell(line)
@@ -251,7 +252,7 @@ func (st *stage) start(t *testing.T) (r *reactor.Reactor, kill func()) {
 
 // swap puts a graph into effect.
 func (st *stage) swap(t *testing.T, r *reactor.Reactor, n int) {
-	g := graph.New[*engine.Vertex]("trace")
+	g := graph.New[*resgraph.Vertex]("trace")
 	at := map[int]int{}
 	for v := range N {
 		if !st.graphs[n].has(v) {
@@ -261,7 +262,7 @@ func (st *stage) swap(t *testing.T, r *reactor.Reactor, n int) {
 		x.SetKind("thing")
 		x.SetName(fmt.Sprint(v))
 		x.MetaParams().Retry, x.MetaParams().Delay = -1, 50*time.Millisecond
-		i, err := g.Add(fmt.Sprintf("thing[%d]", v), &engine.Vertex{Res: x})
+		i, err := g.Add(fmt.Sprintf("thing[%d]", v), &resgraph.Vertex{Res: x})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
@@ -155,7 +156,7 @@ func TestRun(t *testing.T) {
 	bad := newConf(dir, "bad\n")
 	bad.Path += ".bad"
 	bad.Check = r.Check
-	states := map[string]engine.State{}
+	states := map[string]resgraph.State{}
 	graph := &gapi.Declared{Name: "example", Resources: []gapi.Declaration{
 		static.Declare("conf", "good", r), static.Declare("conf", "bad", bad),
 	}}
@@ -169,7 +170,7 @@ func TestRun(t *testing.T) {
 	if _, err := os.Stat(bad.Path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the bad one is there: %v", err)
 	}
-	if states["conf[good]"] != engine.StateOK || states["conf[bad]"] != engine.StateFailed {
+	if states["conf[good]"] != resgraph.StateOK || states["conf[bad]"] != resgraph.StateFailed {
 		t.Errorf("%v", states)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -115,7 +116,7 @@ resources:
 	}
 	var edges []string
 	o := mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), ConvergedExit: true, ConvergedTimeout: time.Millisecond, Strict: true}
-	o.Observer.Loaded = func(graph func() *engine.Graph) {
+	o.Observer.Loaded = func(graph func() *resgraph.Graph) {
 		g := graph()
 		for e := range g.Edges() {
 			edges = append(edges, g.ID(e.From)+" "+e.Name+" "+g.ID(e.To))

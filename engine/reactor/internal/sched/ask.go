@@ -4,19 +4,19 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
-// State returns the state of v, engine.NumStates if the slot is a hole. Running
+// State returns the state of v, resgraph.NumStates if the slot is a hole. Running
 // goes before failed, failed before starting, starting before paused and held,
 // those before all others. It takes as many steps as the way to BlockedBy.
-func (m *Machine) State(v Vertex) engine.State {
+func (m *Machine) State(v Vertex) resgraph.State {
 	x := m.at(v)
 	if x == nil {
-		return engine.NumStates
+		return resgraph.NumStates
 	}
 	if _, blocked := m.BlockedBy(v); blocked {
-		return engine.StateBlocked
+		return resgraph.StateBlocked
 	}
 	return own(x)
 }
@@ -51,13 +51,13 @@ func (m *Machine) BlockedBy(v Vertex) (by Vertex, ok bool) {
 }
 
 // paused reports whether a person's pause alone keeps x from its run.
-func (x *vertex) paused() bool { return x.phase == phaseHeld && x.hold == engine.StatePaused }
+func (x *vertex) paused() bool { return x.phase == phaseHeld && x.hold == resgraph.StatePaused }
 
 func blocks(x *vertex) bool { return x.phase == phaseFailed || x.phase == phaseHeld }
 
 // Counts returns how many vertices are in each state. It takes a constant if
 // nothing is failed, paused or held, else a step for each unsettled vertex.
-func (m *Machine) Counts() [engine.NumStates]int {
+func (m *Machine) Counts() [resgraph.NumStates]int {
 	n := m.tally
 	if m.inPhase[phaseFailed]+m.inPhase[phaseHeld] == 0 {
 		return n
@@ -65,8 +65,8 @@ func (m *Machine) Counts() [engine.NumStates]int {
 	for v := range m.Unsettled() {
 		if blocks(&m.vs[v]) {
 			below := m.parkedBelow(v)
-			n[engine.StateWaiting] -= below
-			n[engine.StateBlocked] += below
+			n[resgraph.StateWaiting] -= below
+			n[resgraph.StateBlocked] += below
 		}
 	}
 	return n
@@ -76,17 +76,17 @@ func (m *Machine) Counts() [engine.NumStates]int {
 // waiting or running. For these, rested tells how they ended last, or false before the first end;
 // then State answers. A vertex that waits for a failed or held ancestor stays blocked while that
 // runs again. One that a paused vertex blocks is paused with it: nothing is wrong with it.
-func (m *Machine) AtRestState(v Vertex, rested func(Vertex) (engine.State, bool)) engine.State {
+func (m *Machine) AtRestState(v Vertex, rested func(Vertex) (resgraph.State, bool)) resgraph.State {
 	s := m.State(v)
 	if by, blocked := m.BlockedBy(v); blocked && m.vs[by].paused() {
-		return engine.StatePaused
+		return resgraph.StatePaused
 	}
 	if !moving(s) {
 		return s
 	}
 	for by, more := m.Witness(v); more; by, more = m.Witness(by) {
 		if m.stays(by, rested) {
-			return engine.StateBlocked
+			return resgraph.StateBlocked
 		}
 	}
 	if last, ok := rested(v); ok {
@@ -97,24 +97,24 @@ func (m *Machine) AtRestState(v Vertex, rested func(Vertex) (engine.State, bool)
 
 // AtRestCounts returns how many vertices are in each AtRestState. It takes a step for
 // each unsettled vertex.
-func (m *Machine) AtRestCounts(rested func(Vertex) (engine.State, bool)) [engine.NumStates]int {
+func (m *Machine) AtRestCounts(rested func(Vertex) (resgraph.State, bool)) [resgraph.NumStates]int {
 	n := m.tally
-	var behind map[Vertex]engine.State // the state of those that wait for what goes on only later
+	var behind map[Vertex]resgraph.State // the state of those that wait for what goes on only later
 	for v := range m.Unsettled() {
-		state := engine.StateBlocked
+		state := resgraph.StateBlocked
 		if x := &m.vs[v]; x.paused() {
-			state = engine.StatePaused
+			state = resgraph.StatePaused
 		} else if !blocks(x) && !m.stays(v, rested) {
 			continue
 		}
 		for w := range m.parked(v) {
 			if behind == nil {
-				behind = map[Vertex]engine.State{}
+				behind = map[Vertex]resgraph.State{}
 			}
 			behind[w] = max(state, behind[w]) // paused wins: it is at the end of the way of BlockedBy
 		}
 	}
-	n[engine.StateWaiting] -= len(behind)
+	n[resgraph.StateWaiting] -= len(behind)
 	for _, state := range behind {
 		n[state]++
 	}
@@ -130,17 +130,17 @@ func (m *Machine) AtRestCounts(rested func(Vertex) (engine.State, bool)) [engine
 }
 
 // stays reports whether v, which moves, keeps others blocked until it is well.
-func (m *Machine) stays(v Vertex, rested func(Vertex) (engine.State, bool)) bool {
+func (m *Machine) stays(v Vertex, rested func(Vertex) (resgraph.State, bool)) bool {
 	if !moving(own(&m.vs[v])) {
 		return false
 	}
 	last, ok := rested(v)
-	return ok && (last == engine.StateFailed || last == engine.StateHeld)
+	return ok && (last == resgraph.StateFailed || last == resgraph.StateHeld)
 }
 
 // moving reports whether a state is one in which nothing rests.
-func moving(s engine.State) bool {
-	return s == engine.StateStarting || s == engine.StateWaiting || s == engine.StateRunning
+func moving(s resgraph.State) bool {
+	return s == resgraph.StateStarting || s == resgraph.StateWaiting || s == resgraph.StateRunning
 }
 
 // parked yields the vertices parked on root, those parked on them, and so on.

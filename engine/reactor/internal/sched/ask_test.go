@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // A machine without vertices is at rest and answers.
@@ -19,7 +19,7 @@ func TestEmpty(t *testing.T) {
 		for v := range m.Unsettled() {
 			t.Errorf("%d is unsettled", v)
 		}
-		if m.Counts() != [engine.NumStates]int{} || m.State(0) != engine.NumStates {
+		if m.Counts() != [resgraph.NumStates]int{} || m.State(0) != resgraph.NumStates {
 			t.Error("an empty machine has states")
 		}
 		if err := m.Swap(sched.Topology{}); err != nil {
@@ -40,7 +40,7 @@ func TestHoles(t *testing.T) {
 		m.Event(v)
 		m.Fail(v, true)
 		m.Wake(v)
-		m.Hold(v, engine.StatePaused)
+		m.Hold(v, resgraph.StatePaused)
 		m.Release(v)
 		m.Done(v, ok)
 		m.Defer(v)
@@ -49,7 +49,7 @@ func TestHoles(t *testing.T) {
 		_, witness := m.Witness(v)
 		_, blocked := m.BlockedBy(v)
 		_, outcome := m.Outcome(v)
-		if witness || blocked || outcome || m.Heard(v) || m.State(v) != engine.NumStates {
+		if witness || blocked || outcome || m.Heard(v) || m.State(v) != resgraph.NumStates {
 			t.Errorf("slot %d answers", v)
 		}
 	}
@@ -62,23 +62,23 @@ func TestHoles(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	m := machine(t, topology(1, nil))
-	want := func(s engine.State, known bool) {
+	want := func(s resgraph.State, known bool) {
 		t.Helper()
 		if got, ok := m.Outcome(0); got != s || ok != known {
 			t.Errorf("outcome %v, %v", got, ok)
 		}
 	}
-	want(engine.StateStarting, false)
+	want(resgraph.StateStarting, false)
 	m.Ready(0)
 	m.Next()
-	want(engine.StateStarting, false)
-	m.Done(0, sched.Outcome{State: engine.StateRunning}) // no outcome: counts as failed
-	want(engine.StateFailed, true)
+	want(resgraph.StateStarting, false)
+	m.Done(0, sched.Outcome{State: resgraph.StateRunning}) // no outcome: counts as failed
+	want(resgraph.StateFailed, true)
 	m.Event(0)
 	m.Next()
-	want(engine.StateFailed, true)
-	m.Done(0, sched.Outcome{State: engine.StateWouldChange})
-	want(engine.StateWouldChange, true)
+	want(resgraph.StateFailed, true)
+	m.Done(0, sched.Outcome{State: resgraph.StateWouldChange})
+	want(resgraph.StateWouldChange, true)
 	if !m.Heard(0) {
 		t.Error("not heard")
 	}

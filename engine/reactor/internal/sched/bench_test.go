@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 type edges = [][2]sched.Vertex
@@ -91,7 +91,7 @@ func machine(tb testing.TB, t sched.Topology) *sched.Machine {
 	return m
 }
 
-var ok = sched.Outcome{State: engine.StateOK}
+var ok = sched.Outcome{State: resgraph.StateOK}
 
 // drain runs all that can run, one after the other, and returns how many runs it
 // took.
@@ -157,7 +157,7 @@ func BenchmarkFunnel(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for v := range sched.Vertex(n) {
-			m.Hold(v, engine.StateHeld)
+			m.Hold(v, resgraph.StateHeld)
 			m.Event(v)
 		}
 		m.Event(n)
@@ -253,7 +253,7 @@ func heldMachine(tb testing.TB) *sched.Machine {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 64 {
 		v := sched.Vertex(r.IntN(100_000))
-		m.Hold(v, engine.StateHeld)
+		m.Hold(v, resgraph.StateHeld)
 		m.Event(v)
 	}
 	return m

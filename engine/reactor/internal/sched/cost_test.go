@@ -4,8 +4,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // The tests of this file count the edges that searches look at. Unlike times,
@@ -65,7 +65,7 @@ func TestCostBesideFailed(t *testing.T) {
 	m.Ready(1000)
 	m.Ready(1001)
 	run, _ := m.Next()
-	m.Done(run[0], sched.Outcome{State: engine.StateFailed})
+	m.Done(run[0], sched.Outcome{State: resgraph.StateFailed})
 	m.Next()
 	looks(t, m, 0, func() {
 		for range 100 {
@@ -84,7 +84,7 @@ func TestCostFunnel(t *testing.T) {
 		top.Added, top.N = append(top.Added, n+1), n+2
 		m := settled(t, top)
 		for v := range sched.Vertex(n) {
-			m.Hold(v, engine.StateHeld)
+			m.Hold(v, resgraph.StateHeld)
 			m.Event(v)
 		}
 		m.Event(n)
@@ -167,7 +167,7 @@ func TestCostHeldRoot(t *testing.T) {
 		e = append(e, [2]sched.Vertex{v % 2, v})
 	}
 	m := settled(t, topology(n+2, e))
-	m.Hold(0, engine.StateHeld)
+	m.Hold(0, resgraph.StateHeld)
 	m.Event(0)
 	looks(t, m, 2*n, func() {
 		for v := sched.Vertex(2); v < n+2; v++ {
@@ -181,7 +181,7 @@ func TestCostHeldRoot(t *testing.T) {
 			drain(m)
 		}
 	})
-	if c := m.Counts(); c[engine.StateBlocked] != n/2 {
+	if c := m.Counts(); c[resgraph.StateBlocked] != n/2 {
 		t.Fatalf("counts %v", c)
 	}
 }
@@ -217,7 +217,7 @@ func TestNoAllocation(t *testing.T) {
 	flight := make([]sched.Vertex, 0, 64)
 	some := func() {
 		m.Event(sched.Vertex(r.IntN(1000)))
-		m.Hold(sched.Vertex(r.IntN(1000)), engine.StateHeld)
+		m.Hold(sched.Vertex(r.IntN(1000)), resgraph.StateHeld)
 		m.Release(sched.Vertex(r.IntN(1000)))
 		for run, more := m.Next(); more; run, more = m.Next() {
 			flight = append(flight, run...)

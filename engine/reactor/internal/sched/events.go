@@ -1,12 +1,14 @@
 package sched
 
-import "github.com/reactivegraph/mgmt/engine"
+import (
+	"github.com/reactivegraph/mgmt/engine/resgraph"
+)
 
 // Outcome is how a run ended.
 type Outcome struct {
 	// State is StateOK, StateWouldChange or StateUnknown. All others mean
 	// StateFailed.
-	State engine.State
+	State resgraph.State
 	// Retry says of a failed run that the caller will call Wake when the next
 	// try is due. Events until then merge with it.
 	Retry bool
@@ -68,14 +70,14 @@ func (m *Machine) Done(v Vertex, o Outcome) {
 		return
 	}
 	if !o.State.Settled() {
-		o.State = engine.StateFailed
+		o.State = resgraph.StateFailed
 	}
 	m.free(v)
 	x.clear(running)
 	x.last = o.State
 	more := x.is(again)
 	x.clear(again)
-	switch bad := o.State == engine.StateFailed; {
+	switch bad := o.State == resgraph.StateFailed; {
 	case !x.is(heard): // Ready, or what Fail waits for, asks for the next run
 	case x.is(failed): // by Fail during the run
 		if bad && o.Retry {
@@ -144,9 +146,9 @@ func (m *Machine) Defer(v Vertex) {
 // Hold keeps v from starting until Release; a run of it goes on. The word is StatePaused or
 // StateHeld, and a second call replaces it: a caller with several reasons keeps count of them. A
 // held vertex that is clean is settled.
-func (m *Machine) Hold(v Vertex, word engine.State) {
-	if word != engine.StatePaused {
-		word = engine.StateHeld
+func (m *Machine) Hold(v Vertex, word resgraph.State) {
+	if word != resgraph.StatePaused {
+		word = resgraph.StateHeld
 	}
 	if x := m.at(v); x != nil {
 		x.hold = word
@@ -158,7 +160,7 @@ func (m *Machine) Hold(v Vertex, word engine.State) {
 // Aside is Hold with StateHeld for a vertex that nothing has to wait for: it is settled also while
 // it is dirty. Others wait for one that has never settled.
 func (m *Machine) Aside(v Vertex) {
-	m.Hold(v, engine.StateHeld)
+	m.Hold(v, resgraph.StateHeld)
 	if x := m.at(v); x != nil && !x.is(fresh) {
 		x.set(aside)
 		m.update(v)
@@ -168,7 +170,7 @@ func (m *Machine) Aside(v Vertex) {
 // Release ends Hold and Aside.
 func (m *Machine) Release(v Vertex) {
 	if x := m.at(v); x != nil {
-		x.hold = engine.StateStarting
+		x.hold = resgraph.StateStarting
 		x.clear(aside)
 		m.update(v)
 	}

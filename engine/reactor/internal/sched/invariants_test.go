@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // SetLimits sets the limits of holds and Patch, so that small graphs reach all of them.
@@ -12,10 +12,10 @@ func (m *Machine) SetLimits(walk, wide, slack int) { m.walk, m.wide, m.slack = w
 
 // Outcome returns how the last run of v ended: StateOK, StateWouldChange,
 // StateUnknown or StateFailed. It returns false before the end of the first run.
-func (m *Machine) Outcome(v Vertex) (engine.State, bool) {
+func (m *Machine) Outcome(v Vertex) (resgraph.State, bool) {
 	x := m.at(v)
-	if x == nil || x.last == engine.StateStarting {
-		return engine.StateStarting, false
+	if x == nil || x.last == resgraph.StateStarting {
+		return resgraph.StateStarting, false
 	}
 	return x.last, true
 }

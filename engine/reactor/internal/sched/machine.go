@@ -1,6 +1,8 @@
 package sched
 
-import "github.com/reactivegraph/mgmt/engine"
+import (
+	"github.com/reactivegraph/mgmt/engine/resgraph"
+)
 
 // Vertex is a slot of the machine. The caller chooses it, keeps it stable over
 // swaps, and may use it again after the vertex in it was removed.
@@ -44,7 +46,7 @@ type Machine struct {
 	looked   uint64 // edges that searches have looked at, ever
 	released int    // parked vertices whose witness has settled
 	inPhase  [numPhases]int
-	tally    [engine.NumStates]int // vertices by shown
+	tally    [resgraph.NumStates]int // vertices by shown
 	keyTurn  bool
 
 	run     []Vertex
@@ -101,15 +103,15 @@ type vertex struct {
 
 	flags flags
 	phase phase
-	hold  engine.State // StatePaused or StateHeld, else StateStarting for neither
-	shown engine.State // its own state when last looked at; see own
-	last  engine.State // how its last run ended
+	hold  resgraph.State // StatePaused or StateHeld, else StateStarting for neither
+	shown resgraph.State // its own state when last looked at; see own
+	last  resgraph.State // how its last run ended
 }
 
 func (x *vertex) is(f flags) bool { return x.flags&f != 0 }
 func (x *vertex) set(f flags)     { x.flags |= f }
 func (x *vertex) clear(f flags)   { x.flags &^= f }
-func (x *vertex) held() bool      { return x.hold != engine.StateStarting }
+func (x *vertex) held() bool      { return x.hold != resgraph.StateStarting }
 
 // New returns a machine without vertices.
 func New(o Options) *Machine {
@@ -229,14 +231,14 @@ func (m *Machine) note(v Vertex) {
 }
 
 // own is the state of x as far as x alone decides it: blocked counts as waiting.
-func own(x *vertex) engine.State {
+func own(x *vertex) resgraph.State {
 	switch x.phase {
 	case phaseStarting:
-		return engine.StateStarting
+		return resgraph.StateStarting
 	case phaseRunning:
-		return engine.StateRunning
+		return resgraph.StateRunning
 	case phaseFailed:
-		return engine.StateFailed
+		return resgraph.StateFailed
 	case phaseHeld:
 		return x.hold
 	case phaseClean:
@@ -245,6 +247,6 @@ func own(x *vertex) engine.State {
 		}
 		return x.last
 	default:
-		return engine.StateWaiting
+		return resgraph.StateWaiting
 	}
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // model says what the machine must do in the plainest way there is: flags for
@@ -21,8 +21,8 @@ type model struct {
 type modelVertex struct {
 	present, heard, dirty, running, again, failed, retry, deferred, aside bool
 
-	hold    engine.State
-	last    engine.State
+	hold    resgraph.State
+	last    resgraph.State
 	key     int32
 	ranAs   int32
 	gone    bool // removed while it ran
@@ -157,7 +157,7 @@ func (m *model) done(v int, o sched.Outcome) {
 	if !x.heard {
 		return
 	}
-	bad := o.State == engine.StateFailed
+	bad := o.State == resgraph.StateFailed
 	if x.failed {
 		x.retry = x.retry || bad && o.Retry
 		return
@@ -245,18 +245,18 @@ func (m *model) idle() error {
 }
 
 // own is the state of v as far as v decides it.
-func (m *model) own(v int) engine.State {
+func (m *model) own(v int) resgraph.State {
 	switch x := &m.vs[v]; {
 	case x.running:
-		return engine.StateRunning
+		return resgraph.StateRunning
 	case x.failed:
-		return engine.StateFailed
+		return resgraph.StateFailed
 	case !x.heard:
-		return engine.StateStarting
+		return resgraph.StateStarting
 	case x.hold != 0:
 		return x.hold
 	case x.dirty:
-		return engine.StateWaiting
+		return resgraph.StateWaiting
 	default:
 		return x.last
 	}
@@ -272,7 +272,7 @@ func (m *model) blocks(v int) bool {
 // nothing though a slot was free, there is nothing left to be looked at and rest
 // and blocked are known exactly.
 func (m *model) compare(s *sched.Machine, looked bool) error {
-	var counts [engine.NumStates]int
+	var counts [resgraph.NumStates]int
 	pending, stirring := 0, 0
 	unsettled := map[int32]bool{}
 	for v := range s.Unsettled() {
@@ -290,7 +290,7 @@ func (m *model) compare(s *sched.Machine, looked bool) error {
 			return fmt.Errorf("%d: unsettled is %v", v, unsettled[int32(v)])
 		}
 		if !x.present {
-			if s.State(int32(v)) != engine.NumStates {
+			if s.State(int32(v)) != resgraph.NumStates {
 				return fmt.Errorf("%d: a hole is %v", v, s.State(int32(v)))
 			}
 			continue
@@ -300,7 +300,7 @@ func (m *model) compare(s *sched.Machine, looked bool) error {
 		if err := m.compareState(s, v, state, looked); err != nil {
 			return err
 		}
-		if x.running || !x.heard && !x.failed || m.own(v) == engine.StateWaiting && x.deferred {
+		if x.running || !x.heard && !x.failed || m.own(v) == resgraph.StateWaiting && x.deferred {
 			pending++
 		} else if m.candidate(v) && len(m.obstacles(v)) == 0 {
 			stirring++
@@ -327,9 +327,9 @@ func (m *model) compareRest(s *sched.Machine, pending, stirring int, looked bool
 	return nil
 }
 
-func (m *model) compareState(s *sched.Machine, v int, state engine.State, looked bool) error {
+func (m *model) compareState(s *sched.Machine, v int, state resgraph.State, looked bool) error {
 	own := m.own(v)
-	if state != own && !(state == engine.StateBlocked && own == engine.StateWaiting) {
+	if state != own && !(state == resgraph.StateBlocked && own == resgraph.StateWaiting) {
 		return fmt.Errorf("%d is %v, want %v", v, state, own)
 	}
 	obstacles := m.obstacles(v)
@@ -338,7 +338,7 @@ func (m *model) compareState(s *sched.Machine, v int, state engine.State, looked
 		return fmt.Errorf("%d: witness %d is none of %v", v, by, obstacles)
 	}
 	root, blocked := s.BlockedBy(int32(v))
-	if blocked != (state == engine.StateBlocked) {
+	if blocked != (state == resgraph.StateBlocked) {
 		return fmt.Errorf("%d is %v but blocked is %v", v, state, blocked)
 	}
 	if blocked && (!slices.Contains(obstacles, int(root)) || !m.blocks(int(root))) {

@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 var graphs = flag.Int("graphs", 0, "random graphs that the machine is compared to the model on (default for 1,000,000 steps; a tenth where races are looked for, and with -short)")
@@ -45,8 +45,8 @@ type duo struct {
 	intn  func(int) int
 	rank  []int // edges go from low to high rank
 	keys  int
-	seen  []engine.State // own states as told by Changed
-	slots int            // runs that have yielded
+	seen  []resgraph.State // own states as told by Changed
+	slots int              // runs that have yielded
 	log   []string
 }
 
@@ -104,7 +104,7 @@ func (d *duo) swap(size int) error {
 	p, fits := d.patchTo(t, vs)
 	d.o.vs = vs
 	for len(d.seen) < len(vs) {
-		d.seen = append(d.seen, engine.NumStates)
+		d.seen = append(d.seen, resgraph.NumStates)
 	}
 	if fits && d.intn(4) > 0 {
 		d.say("as a patch -%v +%v cut=%v join=%v", p.Removed, p.Added, p.Cut, p.Join)
@@ -231,8 +231,8 @@ func rests(x *modelVertex) bool   { return x.present && x.heard && !x.dirty && !
 func paused(x *modelVertex) bool  { return x.hold != 0 }
 
 var outcomes = []sched.Outcome{
-	{State: engine.StateOK}, {State: engine.StateOK}, {State: engine.StateOK}, {State: engine.StateWouldChange},
-	{State: engine.StateUnknown}, {State: engine.StateFailed}, {State: engine.StateFailed, Retry: true},
+	{State: resgraph.StateOK}, {State: resgraph.StateOK}, {State: resgraph.StateOK}, {State: resgraph.StateWouldChange},
+	{State: resgraph.StateUnknown}, {State: resgraph.StateFailed}, {State: resgraph.StateFailed, Retry: true},
 }
 
 // step does one random thing to both.
@@ -259,10 +259,10 @@ func (d *duo) step() error {
 	case 14, 15:
 		d.with(delayed, "wake", func(v int) { d.m.Wake(int32(v)); d.o.wake(v) })
 	case 16:
-		word := engine.StatePaused + engine.State(d.intn(2))
+		word := resgraph.StatePaused + resgraph.State(d.intn(2))
 		d.with(present, "hold", func(v int) { d.m.Hold(int32(v), word); d.o.vs[v].hold, d.o.vs[v].aside = word, false })
 		if d.intn(2) == 0 {
-			d.with(rests, "aside", func(v int) { d.m.Aside(int32(v)); d.o.vs[v].hold, d.o.vs[v].aside = engine.StateHeld, true })
+			d.with(rests, "aside", func(v int) { d.m.Aside(int32(v)); d.o.vs[v].hold, d.o.vs[v].aside = resgraph.StateHeld, true })
 		}
 	case 17:
 		d.with(paused, "release", func(v int) { d.m.Release(int32(v)); d.o.vs[v].hold, d.o.vs[v].aside = 0, false })
@@ -352,7 +352,7 @@ func (d *duo) check(looked bool) error {
 	}
 	for v := range d.o.vs {
 		if d.o.vs[v].present && d.seen[v] != d.o.own(v) &&
-			!(d.seen[v] == engine.StateBlocked && d.o.own(v) == engine.StateWaiting) {
+			!(d.seen[v] == resgraph.StateBlocked && d.o.own(v) == resgraph.StateWaiting) {
 			return fmt.Errorf("%d: Changed did not tell %v, only %v", v, d.o.own(v), d.seen[v])
 		}
 	}
@@ -397,7 +397,7 @@ func (d *duo) settleOne(v int) {
 		d.forgotten(v)
 	case !x.present:
 	case x.running:
-		o := sched.Outcome{State: engine.StateOK}
+		o := sched.Outcome{State: resgraph.StateOK}
 		d.m.Done(id, o)
 		d.o.done(v, o)
 	case x.failed || x.deferred:

@@ -1,6 +1,8 @@
 package sched
 
-import "github.com/reactivegraph/mgmt/engine"
+import (
+	"github.com/reactivegraph/mgmt/engine/resgraph"
+)
 
 // Swap replaces the topology. Kept vertices keep all their state and run on; added ones are
 // starting; removed ones are forgotten, and the caller must not pass on later news of them. A
@@ -86,9 +88,9 @@ func (m *Machine) addAll(added []Vertex) {
 	for _, v := range added {
 		left := m.vs[v].flags & isNew
 		m.vs[v] = emptied(fresh | left)
-		m.vs[v].phase, m.vs[v].shown, m.vs[v].last = phaseStarting, engine.StateStarting, engine.StateStarting
+		m.vs[v].phase, m.vs[v].shown, m.vs[v].last = phaseStarting, resgraph.StateStarting, resgraph.StateStarting
 		m.inPhase[phaseStarting]++
-		m.tally[engine.StateStarting]++
+		m.tally[resgraph.StateStarting]++
 		m.note(v)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // What contradicts itself is refused, and nothing is changed by it.
@@ -49,7 +49,7 @@ func TestSwapRefuses(t *testing.T) {
 	if err := m.Swap(sched.Topology{N: 4, Added: []sched.Vertex{0}}); err != nil {
 		t.Errorf("after Forgotten: %v", err)
 	}
-	if got := m.State(0); got != engine.StateStarting {
+	if got := m.State(0); got != resgraph.StateStarting {
 		t.Errorf("the new vertex is %v", got)
 	}
 }
@@ -95,7 +95,7 @@ func TestSwapShrinks(t *testing.T) {
 	if err := m.Swap(top); err != nil {
 		t.Fatal(err)
 	}
-	if c := m.Counts(); c[engine.StateOK] != 3 || !m.AtRest() {
+	if c := m.Counts(); c[resgraph.StateOK] != 3 || !m.AtRest() {
 		t.Fatalf("counts %v", c)
 	}
 	event(t, m, 2)
@@ -120,7 +120,7 @@ func TestDeepChain(t *testing.T) {
 		}
 	}
 	m.Fail(0, true)
-	if c := m.Counts(); c[engine.StateBlocked] != n-1 {
+	if c := m.Counts(); c[resgraph.StateBlocked] != n-1 {
 		t.Fatalf("counts %v", c)
 	}
 	if by, ok := m.BlockedBy(n - 1); !ok || by != 0 {
@@ -130,7 +130,7 @@ func TestDeepChain(t *testing.T) {
 	if runs := drain(m); runs != n {
 		t.Fatalf("%d runs", runs)
 	}
-	m.Hold(0, engine.StateHeld)
+	m.Hold(0, resgraph.StateHeld)
 	m.Event(0)
 	m.Event(n - 1)
 	if _, ok := m.Next(); ok {

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // TestTranscripts plays the files of testdata. The commands are in script.do.
@@ -36,14 +36,14 @@ type script struct {
 	names []string // by slot; empty is a hole
 	busy  []bool   // by slot: in use, or removed while it ran and not forgotten
 	runs  map[sched.Vertex]bool
-	ended map[sched.Vertex]engine.State // how the last run of each ended
+	ended map[sched.Vertex]resgraph.State // how the last run of each ended
 }
 
 func newScript(parallel int) *script {
 	return &script{
 		m:    sched.New(sched.Options{Parallel: parallel, Changes: true}),
 		slot: map[string]sched.Vertex{},
-		runs: map[sched.Vertex]bool{}, ended: map[sched.Vertex]engine.State{},
+		runs: map[sched.Vertex]bool{}, ended: map[sched.Vertex]resgraph.State{},
 	}
 }
 
@@ -184,13 +184,13 @@ func (s *script) one(word string, v sched.Vertex, words []string) error {
 }
 
 // state returns the first state that one of words names, else ok.
-func state(words []string) engine.State {
-	for s := range engine.State(engine.NumStates) {
+func state(words []string) resgraph.State {
+	for s := range resgraph.State(resgraph.NumStates) {
 		if slices.Contains(words, s.String()) {
 			return s
 		}
 	}
-	return engine.StateOK
+	return resgraph.StateOK
 }
 
 func (s *script) describe(v sched.Vertex) string {
@@ -226,7 +226,7 @@ func (s *script) rest() string {
 
 // resting tells how each vertex stands at rest, and how many stand so.
 func (s *script) resting() string {
-	rested := func(v sched.Vertex) (engine.State, bool) { last, ok := s.ended[v]; return last, ok }
+	rested := func(v sched.Vertex) (resgraph.State, bool) { last, ok := s.ended[v]; return last, ok }
 	var lines []string
 	for v, name := range s.names {
 		if at, ok := s.slot[name]; ok && at == sched.Vertex(v) {
@@ -236,7 +236,7 @@ func (s *script) resting() string {
 	slices.Sort(lines)
 	for state, n := range s.m.AtRestCounts(rested) {
 		if n > 0 {
-			lines = append(lines, fmt.Sprintf("%v: %d", engine.State(state), n))
+			lines = append(lines, fmt.Sprintf("%v: %d", resgraph.State(state), n))
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
@@ -246,7 +246,7 @@ func (s *script) counts() string {
 	var out strings.Builder
 	for state, n := range s.m.Counts() {
 		if n > 0 {
-			fmt.Fprintf(&out, "%v %d\n", engine.State(state), n)
+			fmt.Fprintf(&out, "%v %d\n", resgraph.State(state), n)
 		}
 	}
 	return out.String() + s.rest()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -63,7 +64,7 @@ func makeOf(group []wire) (Value, error) {
 }
 
 // call calls a formula, whose panic is an error: the loop of the reactor must go on.
-func call(f *engine.Formula, sent map[string]any) (v any, secret bool, err error) {
+func call(f *resgraph.Formula, sent map[string]any) (v any, secret bool, err error) {
 	defer engine.Caught("the expression", &err)
 	return f.Make(sent)
 }

@@ -6,14 +6,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // both is a formula of the values text of a and b.
-func both(sum string) *engine.Formula {
-	return &engine.Formula{Sum: sum, Make: func(sent map[string]any) (any, bool, error) {
+func both(sum string) *resgraph.Formula {
+	return &resgraph.Formula{Sum: sum, Make: func(sent map[string]any) (any, bool, error) {
 		if sent["x[a].text"] == "bad" {
 			return nil, false, errors.New("bad is wrong")
 		}
@@ -22,13 +22,13 @@ func both(sum string) *engine.Formula {
 }
 
 // formulaWires are the wires of a formula of two values.
-func formulaWires(f *engine.Formula) []engine.Wire {
+func formulaWires(f *resgraph.Formula) []resgraph.Wire {
 	from := func(name string) schema.Ref { return schema.Ref{Kind: "x", Name: name, Key: "text"} }
-	return []engine.Wire{{Field: "label", From: from("a"), Formula: f}, {Field: "label", From: from("b"), Formula: f}}
+	return []resgraph.Wire{{Field: "label", From: from("a"), Formula: f}, {Field: "label", From: from("b"), Formula: f}}
 }
 
 // receiver is a vertex with a formula, and its resource.
-func receiver(t *testing.T, f *engine.Formula) (*values.Vertex, *res, func() error) {
+func receiver(t *testing.T, f *resgraph.Formula) (*values.Vertex, *res, func() error) {
 	t.Helper()
 	r := &res{Label: "first"}
 	typ, err := schema.TypeOf(r)

@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -56,7 +57,7 @@ type res struct {
 type vertex struct {
 	*values.Vertex
 	res   *res
-	wires []engine.Wire
+	wires []resgraph.Wire
 }
 
 type script struct {
@@ -117,7 +118,7 @@ func (s *script) one(word, name string, args []string) string {
 		return fmt.Sprintf("%v\n%v", err, none)
 	case "nothing":
 		var v *values.Vertex
-		return fmt.Sprintf("feeds: %t, last: %v, waits: %t, same: %t %t, forgets: %v, secret: %t", v.Feeds(), v.Last(), v.Waits(), v.Same(nil), v.Same(make([]engine.Wire, 1)), v.Forget("-"), v.HasSecret())
+		return fmt.Sprintf("feeds: %t, last: %v, waits: %t, same: %t %t, forgets: %v, secret: %t", v.Feeds(), v.Last(), v.Waits(), v.Same(nil), v.Same(make([]resgraph.Wire, 1)), v.Forget("-"), v.HasSecret())
 	case "hide":
 		v.Mark(name, args)
 	case "send":
@@ -204,13 +205,13 @@ func newVertex(args []string) *vertex {
 	v := &vertex{res: &res{}}
 	for _, a := range args {
 		field, from, _ := strings.Cut(a, "=")
-		var formula *engine.Formula
+		var formula *resgraph.Formula
 		if sum, parts, ok := strings.Cut(from, ":"); ok {
 			formula, from = formulaOf(sum), parts
 		}
 		for part := range strings.SplitSeq(from, "+") {
 			id, key, _ := strings.Cut(part, ".")
-			v.wires = append(v.wires, engine.Wire{Field: field, From: schema.Ref{Kind: "test", Name: id, Key: key}, Formula: formula})
+			v.wires = append(v.wires, resgraph.Wire{Field: field, From: schema.Ref{Kind: "test", Name: id, Key: key}, Formula: formula})
 		}
 	}
 	v.Vertex = values.New(v.wires, func(field string) bool { return field == "quiet" })
@@ -219,8 +220,8 @@ func newVertex(args []string) *vertex {
 
 // formulaOf is a formula that writes all values behind its name. It does not like some of them, and hides what it makes if
 // its name is hidden.
-func formulaOf(sum string) *engine.Formula {
-	return &engine.Formula{Sum: sum, Make: func(sent map[string]any) (any, bool, error) {
+func formulaOf(sum string) *resgraph.Formula {
+	return &resgraph.Formula{Sum: sum, Make: func(sent map[string]any) (any, bool, error) {
 		if sum == "plain" {
 			return slices.Collect(maps.Values(sent))[0], false, nil
 		}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
@@ -49,7 +50,7 @@ type Vertex struct {
 
 // New returns a vertex that receives over wires. noWatch says of a field whether an assignment
 // leaves the Watch alone.
-func New(wires []engine.Wire, noWatch func(field string) bool) *Vertex {
+func New(wires []resgraph.Wire, noWatch func(field string) bool) *Vertex {
 	v := &Vertex{}
 	if len(wires) > 0 {
 		v.recv = make([]wire, len(wires))
@@ -78,8 +79,8 @@ func (v *Vertex) mark(id string, m map[string]*engine.Send) {
 }
 
 // Wires returns the wires, in the order of the graph.
-func (v *Vertex) Wires() iter.Seq2[int, engine.Wire] {
-	return func(yield func(int, engine.Wire) bool) {
+func (v *Vertex) Wires() iter.Seq2[int, resgraph.Wire] {
+	return func(yield func(int, resgraph.Wire) bool) {
 		if v == nil {
 			return
 		}
@@ -92,7 +93,7 @@ func (v *Vertex) Wires() iter.Seq2[int, engine.Wire] {
 }
 
 // Missing returns the first wire that has no value yet, nil for none.
-func (v *Vertex) Missing() *engine.Wire {
+func (v *Vertex) Missing() *resgraph.Wire {
 	if v == nil {
 		return nil
 	}
@@ -184,8 +185,8 @@ func (v *Vertex) EndsWatch() bool {
 }
 
 // Waiting returns the wires over which a value waits.
-func (v *Vertex) Waiting() iter.Seq[engine.Wire] {
-	return func(yield func(engine.Wire) bool) {
+func (v *Vertex) Waiting() iter.Seq[resgraph.Wire] {
+	return func(yield func(resgraph.Wire) bool) {
 		for i := range v.recv {
 			if v.recv[i].waiting && !yield(v.recv[i].Wire) {
 				return
@@ -356,18 +357,18 @@ func (v *Vertex) Acted() bool {
 }
 
 // Same reports whether the vertex receives over the same wires, in any order.
-func (v *Vertex) Same(wires []engine.Wire) bool {
+func (v *Vertex) Same(wires []resgraph.Wire) bool {
 	if v == nil {
 		return len(wires) == 0
 	}
-	return len(v.recv) == len(wires) && !slices.ContainsFunc(wires, func(w engine.Wire) bool { return v.like(w) == nil })
+	return len(v.recv) == len(wires) && !slices.ContainsFunc(wires, func(w resgraph.Wire) bool { return v.like(w) == nil })
 }
 
 // Has reports whether the vertex receives over a wire like this one.
-func (v *Vertex) Has(w engine.Wire) bool { return v.like(w) != nil }
+func (v *Vertex) Has(w resgraph.Wire) bool { return v.like(w) != nil }
 
 // like returns the wire from the same sender to the same field.
-func (v *Vertex) like(w engine.Wire) *wire {
+func (v *Vertex) like(w resgraph.Wire) *wire {
 	if v == nil {
 		return nil
 	}

@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // wire is one field that a vertex receives.
 type wire struct {
-	engine.Wire
+	resgraph.Wire
 	noWatch bool // an assignment does not end the Watch
 
 	have    bool // a value has been assigned

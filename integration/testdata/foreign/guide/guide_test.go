@@ -11,6 +11,7 @@ import (
 	_ "example.com/foreign/guide"
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -38,7 +39,7 @@ edges:
 	}
 	var vertices []string
 	o := mgmt.Options{State: mgmt.StateIn(filepath.Join(dir, "state")), ConvergedExit: true, ConvergedTimeout: time.Millisecond, Strict: true}
-	o.Observer.Loaded = func(graph func() *engine.Graph) {
+	o.Observer.Loaded = func(graph func() *resgraph.Graph) {
 		for i := range graph().Len() {
 			vertices = append(vertices, graph().ID(i))
 		}

@@ -1,6 +1,7 @@
-package engine
+package resgraph
 
 import (
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -12,7 +13,7 @@ type Graph = graph.Graph[*Vertex]
 
 // Vertex is one resource of a Graph and the graph's words about it.
 type Vertex struct {
-	Res  Res
+	Res  engine.Res
 	Recv []Wire     // by field, sorted
 	Pos  schema.Pos // of its declaration
 
@@ -23,11 +24,11 @@ type Vertex struct {
 type Special struct {
 	// Group has the members that Res owns and runs, in order, as they were
 	// declared (see GroupableRes). They do not count as vertices of the graph;
-	// FindVertex finds the owner by the id of a member.
+	// Find finds the owner by the id of a member.
 	Group []*Vertex
 
 	// Alone has the metaparameters of Res as they were declared, where Res runs a group; nil elsewhere.
-	Alone *MetaParams
+	Alone *engine.MetaParams
 
 	// Once says that it rests after its first success, as if hidden. It brings back
 	// the state before a resource that has left the graph, and does not keep it so.
@@ -85,9 +86,9 @@ func (f *Formula) Same(o *Formula) bool {
 	return f == o || f != nil && o != nil && f.Sum == o.Sum
 }
 
-// FindVertex returns the index of the vertex with this id, or of the owner of the
+// Find returns the index of the vertex with this id, or of the owner of the
 // member with this id, and whether there is one.
-func FindVertex(g *Graph, id string) (int, bool) {
+func Find(g *Graph, id string) (int, bool) {
 	if i, ok := g.Index(id); ok {
 		return i, true
 	}
