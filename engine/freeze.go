@@ -170,3 +170,8 @@ func sayable(p any) any {
 		return fmt.Sprint(p) // which catches a panic in a method of it
 	}
 }
+
+// isNil reports whether an error is nil, or a nil pointer in an interface.
+func isNil(v any) bool {
+	return v == nil || reflect.ValueOf(v).Kind() == reflect.Pointer && reflect.ValueOf(v).IsNil()
+}

@@ -25,7 +25,7 @@ var callingLife = map[string]string{
 	"resources/nspawn.Watch":             "the kind follows a service of its own, too",
 	"engine.new":                         "the registry makes the resources for package lifecycle",
 	"engine.MadeWith":                    "a kind compares its parameters with the defaults",
-	"engine.ParamsOf":                    "parameters are written as a difference to the defaults",
+	"engine/internal/params":             "parameters are written as a difference to the defaults",
 	"engine/look.follow":                 "Watch is a call of the owner, by lifecycle.Call",
 	"engine/reactor.watch":               "Watch is a call of the owner; its goroutine is kept shallow",
 	"engine/reactor.check":               "CheckApply is a call of the owner, by lifecycle.Call",

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/params"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
@@ -78,7 +79,7 @@ func given(res engine.Res) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	value, err := engine.ParamsOf(res)
+	value, err := params.Of(res)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/params"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -97,7 +98,7 @@ func (j *judge) decode(kinds *engine.Registry) error {
 	if j.typ, err = schema.TypeOf(alone); err != nil {
 		return err
 	}
-	if j.given, err = engine.ParamsOf(alone); err != nil {
+	if j.given, err = params.Of(alone); err != nil {
 		return err
 	}
 	j.res = alone
@@ -168,7 +169,7 @@ func (j *judge) canonical(word string) string {
 
 // identify finds the identity.
 func (j *judge) identify() error {
-	params, err := engine.ParamsOf(j.res)
+	params, err := params.Of(j.res)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/params"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -66,7 +67,7 @@ func Copy(res engine.Res, meta *engine.MetaParams) (made engine.Res, err error) 
 	if isNil(base) {
 		return nil, fmt.Errorf("a %s has no Default", res.Kind())
 	}
-	values, err := engine.ParamsOf(res)
+	values, err := params.Of(res)
 	if err != nil {
 		return nil, err
 	}

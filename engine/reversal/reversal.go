@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/params"
 	"github.com/reactivegraph/mgmt/engine/internal/plain"
 	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -69,7 +70,7 @@ type Wanted struct {
 // WantedOf says what a resource wants, and has wanted before, nil for the first time.
 // It neither keeps nor alters its arguments.
 func WantedOf(res engine.Res, secret []string, before *Wanted) (*Wanted, error) {
-	declared, err := engine.ParamsOf(res)
+	declared, err := params.Of(res)
 	if err != nil {
 		return nil, fmt.Errorf("what %s wants: %w", res, err)
 	}
@@ -153,7 +154,7 @@ func (img *Image) Later(w *Wanted) {
 func Take(res, was engine.Res, secret []string) (*Image, error) {
 	img := &Image{Secret: secret}
 	var err error
-	if img.Declared, err = engine.ParamsOf(res); err != nil {
+	if img.Declared, err = params.Of(res); err != nil {
 		return nil, fmt.Errorf("what %s wants: %w", res, err)
 	}
 	if img.Meta, err = encodeMeta(res.MetaParams()); err != nil {
@@ -162,7 +163,7 @@ func Take(res, was engine.Res, secret []string) (*Image, error) {
 	if absent(was) {
 		return img, nil
 	}
-	if img.Was, err = engine.ParamsOf(was); err != nil {
+	if img.Was, err = params.Of(was); err != nil {
 		return nil, fmt.Errorf("what was there before %s: %w", res, err)
 	}
 	return img, nil

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/params"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -55,7 +56,7 @@ var errDone = errors.New("what it writes is known when it is done")
 
 // without copies a resource, without the parameters in apart.
 func without(r engine.Res, apart []string) (engine.Res, error) {
-	params, err := engine.ParamsOf(r)
+	params, err := params.Of(r)
 	if err != nil {
 		return nil, err
 	}

@@ -528,7 +528,7 @@ func (v *victim) harm(k engine.Kind, d *gapi.Declaration) string {
 	if err := schema.Decode(d.Value, res).Err(); err != nil {
 		return "" // it is not run
 	}
-	params, err := engine.ParamsOf(res)
+	params, err := schema.EncodeChanged(res, res.Default())
 	if err != nil {
 		return err.Error()
 	}

@@ -1,19 +1,17 @@
-package engine
+// Package params gives the parameters of a resource as a graph would declare them.
+package params
 
 import (
 	"fmt"
 	"reflect"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-func isNil(r any) bool {
-	return r == nil || reflect.ValueOf(r).Kind() == reflect.Pointer && reflect.ValueOf(r).IsNil()
-}
-
-// ParamsOf returns the parameters of a resource that differ from the defaults of its kind, and the required
+// Of returns the parameters of a resource that differ from the defaults of its kind, and the required
 // ones, as plain values. Decoded into a new resource of the kind, they give r again.
-func ParamsOf(r Res) (map[string]any, error) {
+func Of(r engine.Res) (map[string]any, error) {
 	t, err := schema.TypeOf(r)
 	if err != nil {
 		return nil, err
@@ -22,7 +20,7 @@ func ParamsOf(r Res) (map[string]any, error) {
 		return nil, fmt.Errorf("a %T is no pointer", r)
 	}
 	var base any = r.Default()
-	if isNil(base) {
+	if base == nil || reflect.ValueOf(base).Kind() == reflect.Pointer && reflect.ValueOf(base).IsNil() {
 		base = t.New()
 	}
 	m, err := schema.EncodeChanged(r, base)
