@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -108,12 +109,12 @@ type Subscription interface {
 
 // Cause says why a wake-up came.
 type Cause struct {
-	Source string   // inotify, poll, dbus, ...
-	Path   string   // of the first of the merged changes
-	From   string   // the resource whose run made all of them; empty where a stranger made one
-	By     *Culprit // who made the last change of Path; nil where nothing is known
-	Merged int      // how many changes were merged
-	Resync bool     // changes may have been lost: trust nothing
+	Source string              // inotify, poll, dbus, ...
+	Path   string              // of the first of the merged changes
+	From   string              // the resource whose run made all of them; empty where a stranger made one
+	By     *provenance.Culprit // who made the last change of Path; nil where nothing is known
+	Merged int                 // how many changes were merged
+	Resync bool                // changes may have been lost: trust nothing
 }
 
 // Merge joins a later cause to c. A change by a stranger is told before one that a run of a

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
@@ -87,7 +88,7 @@ type Declared struct {
 	Resources []Declaration
 	Edges     []EdgeDecl
 	Collects  []CollectDecl // which resources of other hosts it takes over
-	Origin    engine.Origin
+	Origin    provenance.Origin
 
 	// Authored, when not nil, says that people wrote it, in the notation of graphs: Build takes
 	// words of other tools in it where their meaning is clear. It is OtherTools{}.

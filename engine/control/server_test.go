@@ -15,9 +15,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
@@ -249,7 +249,7 @@ func TestWhyCulprit(t *testing.T) {
 	r := newRig(t)
 	run := changedRun("file[/a]", 1)
 	run.Triggers = []reactor.Trigger{{Cause: reactor.CauseEvent, Source: "fanotify", Path: "/a",
-		By: &engine.Culprit{PID: 7, Program: "/tmp/a\u202e\x1b[2Jb\xff", User: "root", Unit: "x.service"}}}
+		By: &provenance.Culprit{PID: 7, Program: "/tmp/a\u202e\x1b[2Jb\xff", User: "root", Unit: "x.service"}}}
 	r.rec.Ran(run)
 	for _, e := range []*Event{into[Why](t, r, "/v1/why?resource=file[/a]").Runs[0], into[Log](t, r, "/v1/log?outcome=changed").Events[0]} {
 		want := Culprit{PID: 7, Program: `/tmp/a\u202e\x1b[2Jb\xff`, User: "root", Unit: "x.service"}

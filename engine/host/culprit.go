@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -24,9 +24,9 @@ type actor struct {
 	refs atomic.Int32 // the last one closes fd
 
 	// The hub's, who reads it.
-	proc int             // its folder in /proc, which is of no other process; 0 before it was read, and where it had ended
-	read *engine.Culprit // nil before it was read
-	uid  uint32          // of read
+	proc int                 // its folder in /proc, which is of no other process; 0 before it was read, and where it had ended
+	read *provenance.Culprit // nil before it was read
+	uid  uint32              // of read
 
 	looked time.Time // when heldUp was found out
 	heldUp bool
@@ -135,7 +135,7 @@ type culprits struct {
 // of returns what is known of a process: nil where the kernel proves nothing, or descriptors are short. It is read anew where the process runs another
 // program since, or for another user. Arguments are not read, since they hold secrets. One that is ending has no program any
 // more, but the name of it, which it can alter itself.
-func (c *culprits) of(a *actor) *engine.Culprit {
+func (c *culprits) of(a *actor) *provenance.Culprit {
 	if a.bare {
 		return nil
 	}
@@ -143,8 +143,8 @@ func (c *culprits) of(a *actor) *engine.Culprit {
 	return a.read
 }
 
-func (c *culprits) look(a *actor) *engine.Culprit {
-	gone := &engine.Culprit{PID: a.pid, Gone: true}
+func (c *culprits) look(a *actor) *provenance.Culprit {
+	gone := &provenance.Culprit{PID: a.pid, Gone: true}
 	switch ok, err := a.opened(); {
 	case err != nil:
 		return nil
@@ -171,7 +171,7 @@ func (c *culprits) look(a *actor) *engine.Culprit {
 		return before
 	}
 	a.uid = st.Uid
-	by := &engine.Culprit{PID: a.pid, Program: program, User: c.user(st.Uid), Unit: unitOf(readSmall(a.proc, "cgroup"))}
+	by := &provenance.Culprit{PID: a.pid, Program: program, User: c.user(st.Uid), Unit: unitOf(readSmall(a.proc, "cgroup"))}
 	if uid, err := strconv.ParseUint(readSmall(a.proc, "loginuid"), 10, 32); err == nil && uint32(uid) != st.Uid && uint32(uid) != noLogin {
 		by.Login = c.user(uint32(uid))
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 )
 
 // A change is what a wake-up will tell.
@@ -13,7 +13,7 @@ type change struct {
 	name         string // in the folder path; empty where path is all
 	from         string // the resource whose run has made it; empty for a stranger
 	foreign      bool   // those who ask for the name were asked: none has left it so
-	by           *engine.Culprit
+	by           *provenance.Culprit
 	lost         bool
 	merged       int // how many more changes it stands for
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -125,7 +126,7 @@ func TestCulprit(t *testing.T) {
 func TestCulpritThatIsGone(t *testing.T) {
 	var c culprits
 	got := c.of(newActor(os.Getpid(), -1)) // there is a process of that number
-	if want := (engine.Culprit{PID: os.Getpid(), Gone: true}); *got != want {
+	if want := (provenance.Culprit{PID: os.Getpid(), Gone: true}); *got != want {
 		t.Errorf("%+v", got)
 	}
 }
@@ -148,7 +149,7 @@ func TestFindingK2CulpritThatEnds(t *testing.T) {
 	}
 	must(t, cmd.Wait())
 	a.read = nil
-	if by := c.of(a); *by != (engine.Culprit{PID: cmd.Process.Pid, Gone: true}) {
+	if by := c.of(a); *by != (provenance.Culprit{PID: cmd.Process.Pid, Gone: true}) {
 		t.Errorf("buried, it is %+v", by)
 	}
 }
@@ -239,7 +240,7 @@ func TestCulpritOfAnotherProgram(t *testing.T) {
 	if by.Gone || c.of(a) != by {
 		t.Errorf("it is %+v, and then %+v", by, c.of(a))
 	}
-	a.read = &engine.Culprit{PID: by.PID, Program: "/bin/before", User: by.User}
+	a.read = &provenance.Culprit{PID: by.PID, Program: "/bin/before", User: by.User}
 	if now := c.of(a); now.Program != by.Program {
 		t.Errorf("it is %s, want %s", now.Program, by.Program)
 	}

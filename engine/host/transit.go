@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 )
 
 // A transit is the passage of a name in a watched folder whose subscribers wait for it.
@@ -105,7 +105,7 @@ func (t *transit) goesOn(ev event) bool {
 
 // culprit returns what is known of the process of an event. That of the modification before is not read again, and may
 // have ended: who writes on or closes what his number has modified is the same process, since he has had it open.
-func (h *hub) culprit(t *transit, ev event) *engine.Culprit {
+func (h *hub) culprit(t *transit, ev event) *provenance.Culprit {
 	if t != nil && t.c.by != nil && !t.c.by.Gone && t.c.by.PID == ev.by.pid &&
 		(t.c.by == ev.by.read || (ev.op == opClosed || ev.op == opModified) && slices.Contains(t.open, ev.by.pid)) {
 		return t.c.by

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
@@ -70,8 +71,8 @@ type Swap struct {
 	Policy     bool      // of those that changed one asks before it leaves, and did not before, or the other way
 
 	// The engine's front door sets these.
-	Origin engine.Origin  // of the graph
-	Held   *RemovalsError `json:",omitempty"` // removals that still wait to be accepted beside this graph; nil for none
+	Origin provenance.Origin // of the graph
+	Held   *RemovalsError    `json:",omitempty"` // removals that still wait to be accepted beside this graph; nil for none
 }
 
 // Leaving is a resource that has left the graph. The first graph of a process is compared with Options.InEffect.
@@ -103,7 +104,7 @@ type Run struct {
 }
 
 // By returns who made the first event that asked for the run; nil where nothing is known.
-func (r *Run) By() *engine.Culprit {
+func (r *Run) By() *provenance.Culprit {
 	for i := range r.Triggers {
 		if by := r.Triggers[i].By; by != nil {
 			return by
@@ -165,11 +166,11 @@ type Trigger struct {
 	Fields []string // declaration: what differs, parameters by their keys and metaparameters as meta.KEY; must not be altered
 
 	// event: what the machine reported, where it said so
-	Source string          // inotify, poll, dbus, ...
-	Path   string          // of the first event
-	By     *engine.Culprit // who made the last event of Path; nil where nothing is known; must not be altered
-	Merged int             // how many triggers were merged into this one; 1 for one
-	Resync bool            // events may have been lost: it was looked at for safety
+	Source string              // inotify, poll, dbus, ...
+	Path   string              // of the first event
+	By     *provenance.Culprit // who made the last event of Path; nil where nothing is known; must not be altered
+	Merged int                 // how many triggers were merged into this one; 1 for one
+	Resync bool                // events may have been lost: it was looked at for safety
 }
 
 func (l Listener) behind() <-chan struct{} {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -242,12 +243,12 @@ func TestWhyCulprit(t *testing.T) {
 		}
 		rg.swap(newDecl(t).add("part", resource(func() bool { return wrote }, "/d/part")).add("whole", resource(nil, "/d/part", "/d/whole")))
 		rg.rest()
-		vi, sed := &engine.Culprit{PID: 7, Program: "/usr/bin/vi", User: "root"}, &engine.Culprit{PID: 8, Program: "/bin/sed"}
+		vi, sed := &provenance.Culprit{PID: 7, Program: "/usr/bin/vi", User: "root"}, &provenance.Culprit{PID: 8, Program: "/bin/sed"}
 		for _, c := range []struct {
 			name  string
 			touch func()
 			want  string
-			by    *engine.Culprit
+			by    *provenance.Culprit
 		}{
 			{"nothing is known", func() { h.Touch("/d/whole") }, "event fake:/d/whole: corrective", nil},
 			{"one", func() { h.TouchBy("/d/whole", vi) }, "event fake:/d/whole: corrective", vi},
@@ -525,7 +526,7 @@ func laterWriter(t *testing.T, pause time.Duration) {
 	h := asking{simulate.NewHost()}
 	rg := newRig(t, reactor.Options{Host: h})
 	defer rg.close()
-	cp, mv := &engine.Culprit{PID: 7}, &engine.Culprit{PID: 8}
+	cp, mv := &provenance.Culprit{PID: 7}, &provenance.Culprit{PID: 8}
 	again := false
 	f := &fake{w: newWorld(), check: func(ctx context.Context, f *fake, apply bool) (bool, error) {
 		if !apply || !again {
@@ -564,7 +565,7 @@ func laterWriter(t *testing.T, pause time.Duration) {
 
 // TestFindingQ5PathIsLearnt: a Watch may say Event before what its subscriptions know reaches the run. The run then tells of that.
 func TestFindingQ5PathIsLearnt(t *testing.T) {
-	known := reactor.Trigger{Cause: reactor.CauseEvent, Source: "inotify", Path: "/f", By: &engine.Culprit{PID: 7}}
+	known := reactor.Trigger{Cause: reactor.CauseEvent, Source: "inotify", Path: "/f", By: &provenance.Culprit{PID: 7}}
 	list := reactor.Joined(reactor.Joined(nil, reactor.Trigger{Cause: reactor.CauseEvent}), known)
 	later := known
 	later.Path, later.By = "/g", nil

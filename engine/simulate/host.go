@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 )
 
 // Host is a machine whose changes a test makes up: its watches wake when the
@@ -101,7 +102,7 @@ func (h *Host) Clock() clock.Clock {
 func (h *Host) Touch(path string) int { return h.TouchBy(path, nil) }
 
 // TouchBy is Touch by a process.
-func (h *Host) TouchBy(path string, by *engine.Culprit) int {
+func (h *Host) TouchBy(path string, by *provenance.Culprit) int {
 	return h.wake(engine.Cause{Source: "fake", Path: path, By: by}, func(s *sub) bool { return s.concerns(filepath.Clean(path)) })
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/hosts"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -369,7 +370,7 @@ func (r *reader) load(m deploy.Manifest, record deploy.Record, content []byte) (
 		}
 	}
 	t := &taken{manifest: m, record: record, content: content, graph: d, facts: reading.Facts, state: reading.State}
-	d.Origin = engine.Origin{By: m.By, Path: fmt.Sprintf("deploy %d to %s", m.Number, m.Topic), Digest: m.Digest, Signer: record.Key}
+	d.Origin = provenance.Origin{By: m.By, Path: fmt.Sprintf("deploy %d to %s", m.Number, m.Topic), Digest: m.Digest, Signer: record.Key}
 	d.Again = true // a refusal leads to the deploy before, or to an empty graph
 	d.Done = func(o gapi.Outcome) { r.done(t, o) }
 	return t, nil

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -132,7 +132,7 @@ func (f *Frontend) read(ctx context.Context, env gapi.Env, again bool) gapi.Read
 	r.Result = func() (*gapi.Declared, error) {
 		d, err := Read(name, src, env.Kinds(), f.opts)
 		if d != nil {
-			d.Origin = engine.Origin{Path: name, Digest: fmt.Sprintf("sha256:%x", sum)}
+			d.Origin = provenance.Origin{Path: name, Digest: fmt.Sprintf("sha256:%x", sum)}
 		}
 		return d, err
 	}

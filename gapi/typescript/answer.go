@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -128,7 +128,7 @@ type declarations map[string]gapi.Declaration
 // declared returns the graph of an answer, or the findings if it has none. The findings of the check of types come first. Known are the
 // declarations of the graph before, which an edit leaves as they are but for a few.
 func (a *answer) declared(path, main string, most int, types schema.Diagnostics, known declarations) (*gapi.Declared, declarations, error) {
-	r := &reading{a: a, path: path, main: main, d: &gapi.Declared{Pos: schema.Pos{File: path}, Origin: engine.Origin{Path: main, Digest: a.digest()}}}
+	r := &reading{a: a, path: path, main: main, d: &gapi.Declared{Pos: schema.Pos{File: path}, Origin: provenance.Origin{Path: main, Digest: a.digest()}}}
 	r.d.Name = strings.TrimSuffix(filepath.Base(main), filepath.Ext(main))
 	if g := a.Graph; g != nil {
 		r.d.Comment, r.d.Noop = g.Comment, g.Noop

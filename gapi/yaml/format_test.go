@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -71,7 +71,7 @@ func checkFormatted(t failer, src, out []byte) {
 	if (errA == nil) != (errB == nil) {
 		t.Fatalf("%v became %v:\n%s\nto\n%s", errA, errB, src, out)
 	}
-	if diff := cmp.Diff(a, b, cmpopts.IgnoreTypes(schema.Pos{}, gapi.Place{}, engine.Origin{}), cmp.Comparer(saysTheSame)); diff != "" {
+	if diff := cmp.Diff(a, b, cmpopts.IgnoreTypes(schema.Pos{}, gapi.Place{}, provenance.Origin{}), cmp.Comparer(saysTheSame)); diff != "" {
 		t.Fatalf("it says something else: %s\n%s\nto\n%s", diff, src, out)
 	}
 }

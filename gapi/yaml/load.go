@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -166,7 +166,7 @@ type fileSum struct {
 }
 
 // origin says where the graph comes from.
-func (g *loading) origin() (o engine.Origin) {
+func (g *loading) origin() (o provenance.Origin) {
 	if g.root == "-" {
 		o.Path = "standard input"
 	} else if o.Path = g.root; !filepath.IsAbs(g.root) {

@@ -23,6 +23,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -72,8 +73,8 @@ type Installer struct {
 	held   atomic.Pointer[heldGraph]       // the newest graph, if it is held; else nil
 	using  chan struct{}                   // capacity 1; full while a graph is built and put into effect
 
-	origin  atomic.Pointer[engine.Origin] // of the graph in effect, or of the one that is being put into effect
-	renamed atomic.Bool                   // the last graphs have brought or taken names, or altered how they leave, and Effect was not told
+	origin  atomic.Pointer[provenance.Origin] // of the graph in effect, or of the one that is being put into effect
+	renamed atomic.Bool                       // the last graphs have brought or taken names, or altered how they leave, and Effect was not told
 
 	// These fields stand under using.
 	input     string           // where the graph in effect comes from
@@ -91,7 +92,7 @@ type Installer struct {
 func New(o Options) *Installer {
 	in := &Installer{Options: o, using: make(chan struct{}, 1), input: o.Input}
 	empty := graph.New[*resgraph.Vertex]("")
-	in.origin.Store(&engine.Origin{})
+	in.origin.Store(&provenance.Origin{})
 	in.partsOf(transform.Compiled{Base: empty, Grouped: empty})
 	return in
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -59,7 +60,7 @@ func graphText(e *control.Event) string {
 	return SwapText(reactor.Swap{
 		Name: e.Graph.Name, Generation: e.Generation, Added: e.Graph.Added,
 		Changed: e.Graph.Changed, Removed: e.Graph.Removed, Kept: e.Graph.Kept,
-		Origin: engine.Origin{By: e.By, Path: e.Graph.Path, Digest: e.Graph.Digest, Signer: e.Graph.Signer},
+		Origin: provenance.Origin{By: e.By, Path: e.Graph.Path, Digest: e.Graph.Digest, Signer: e.Graph.Signer},
 	}) + leavingList(e.Graph.Leaving, e.Graph.More)
 }
 
@@ -230,7 +231,7 @@ func CauseText(t *control.Trigger, e *control.Event) string {
 		text += fmt.Sprintf(" (%d times)", t.Merged)
 	}
 	if t.Culprit != nil {
-		text += ", by " + Visible((*engine.Culprit)(t.Culprit).String())
+		text += ", by " + Visible((*provenance.Culprit)(t.Culprit).String())
 	}
 	if t.Resync {
 		text += " (events may have been lost)"

@@ -1,15 +1,16 @@
-package engine_test
+package provenance_test
 
 import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 )
 
 // TestCulprit: the words for a process cannot be taken for others, whatever its program is called.
 func TestCulprit(t *testing.T) {
 	t.Parallel()
-	for want, c := range map[string]*engine.Culprit{
+	for want, c := range map[string]*provenance.Culprit{
 		"":                nil,
 		"/bin/cp (pid 7)": {PID: 7, Program: "/bin/cp"},
 		"pid 7 (gone)":    {PID: 7, Gone: true},
@@ -21,8 +22,8 @@ func TestCulprit(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	odd := &engine.Culprit{PID: 7, Program: "/a\"b\\c\u202e\xff", Unit: "d\n"}
-	if got := odd.Plain(); *got != (engine.Culprit{PID: 7, Program: `/a"b\c\u202e\xff`, Unit: `d\n`}) || (*engine.Culprit)(nil).Plain() != nil {
+	odd := &provenance.Culprit{PID: 7, Program: "/a\"b\\c\u202e\xff", Unit: "d\n"}
+	if got := odd.Plain(); *got != (provenance.Culprit{PID: 7, Program: `/a"b\c\u202e\xff`, Unit: `d\n`}) || (*provenance.Culprit)(nil).Plain() != nil {
 		t.Errorf("%+v", got)
 	}
 }
@@ -31,7 +32,7 @@ func TestCulprit(t *testing.T) {
 // before one of a resource.
 func TestCauseMerge(t *testing.T) {
 	t.Parallel()
-	a, b := &engine.Culprit{PID: 1}, &engine.Culprit{PID: 2}
+	a, b := &provenance.Culprit{PID: 1}, &provenance.Culprit{PID: 2}
 	none := engine.Cause{}
 	for _, c := range []struct {
 		name               string
