@@ -8,13 +8,14 @@ import (
 	"github.com/distribution/reference"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
 // imageUID names an image on a daemon by its full reference, so that short and long forms of
 // one image meet. The host is that of the Place, empty for the default one. Containers ask by it for the docker_image that
 // brings their image. Another text has no UID; Validate reports it.
-func imageUID(r engine.Res, host, image string) []*engine.UID {
+func imageUID(r engine.Res, host, image string) []*autoedge.KeyUID {
 	ref, err := parseImage("", image)
 	if err != nil {
 		return nil
@@ -23,7 +24,7 @@ func imageUID(r engine.Res, host, image string) []*engine.UID {
 	if host != "" {
 		key = host + " " + key
 	}
-	return []*engine.UID{{BaseUID: engine.UIDOf(r), Space: "docker_image", Key: key}}
+	return []*autoedge.KeyUID{{BaseUID: autoedge.UIDOf(r), Space: "docker_image", Key: key}}
 }
 
 // Leaving reports whether the image is to be absent.
@@ -33,7 +34,7 @@ func (r *ImageRes) Leaving() bool { return r.absent() }
 func (r *ContainerRes) Leaving() bool { return r.state() != Running }
 
 // UIDs names the image.
-func (r *ImageRes) UIDs() (all []engine.ResUID) {
+func (r *ImageRes) UIDs() (all []autoedge.UID) {
 	for _, u := range imageUID(r, r.Host, r.Name()) {
 		all = append(all, u)
 	}
@@ -41,7 +42,7 @@ func (r *ImageRes) UIDs() (all []engine.ResUID) {
 }
 
 // AutoEdges wants the daemon.
-func (r *ImageRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *ImageRes) AutoEdges() (autoedge.Needs, error) {
 	return &wants{of: r, ask: theDaemon(r, r.Host)}, nil
 }
 
@@ -54,11 +55,11 @@ func (r *ImageRes) Clashes(other engine.Res) error {
 }
 
 // UIDs has nothing to add to the kind and the name.
-func (r *ContainerRes) UIDs() []engine.ResUID { return nil }
+func (r *ContainerRes) UIDs() []autoedge.UID { return nil }
 
 // AutoEdges wants the image, the daemon, and the mounted folders or the nearest folders above
 // them. Networks of docker and named volumes have no kind, so they are not asked for.
-func (r *ContainerRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *ContainerRes) AutoEdges() (autoedge.Needs, error) {
 	w := &wants{of: r, ask: theDaemon(r, r.Host)}
 	for _, uid := range imageUID(r, r.Host, r.Image) {
 		// An image can't be removed while a container of it is there. So this edge goes from
@@ -81,13 +82,13 @@ var daemonPackages = []string{"docker.io", "docker-ce", "docker", "moby-engine"}
 
 // theDaemon asks for the service and the packages of the daemon of this machine. With tcp the
 // daemon is taken to be on another machine, and nothing is asked for.
-func theDaemon(r engine.Res, host string) []engine.ResUID {
+func theDaemon(r engine.Res, host string) []autoedge.UID {
 	if strings.HasPrefix(host, "tcp:") {
 		return nil
 	}
-	ask := []engine.ResUID{traits.SvcUID(engine.UIDOf(r), "docker", false)}
+	ask := []autoedge.UID{traits.SvcUID(autoedge.UIDOf(r), "docker", false)}
 	for _, p := range daemonPackages {
-		ask = append(ask, traits.PkgUID(engine.UIDOf(r), p))
+		ask = append(ask, traits.PkgUID(autoedge.UIDOf(r), p))
 	}
 	return ask
 }
@@ -96,20 +97,20 @@ func theDaemon(r engine.Res, host string) []engine.ResUID {
 // the folder above it.
 type wants struct {
 	of     engine.Res
-	ask    []engine.ResUID // empty after the first time
+	ask    []autoedge.UID // empty after the first time
 	paths  []string
 	things int // how many things were asked for the last time
 }
 
 // Next asks for all that is still wanted. Each path is asked for as a file and as a mount: Test
 // relies on this order of pairs behind the things.
-func (w *wants) Next() []engine.ResUID {
+func (w *wants) Next() []autoedge.UID {
 	all := w.ask
 	w.things, w.ask = len(all), nil
 	for _, p := range w.paths {
 		all = append(all,
-			traits.FileUID(engine.UIDOf(w.of), p),
-			traits.MountUID(engine.UIDOf(w.of), p))
+			traits.FileUID(autoedge.UIDOf(w.of), p),
+			traits.MountUID(autoedge.UIDOf(w.of), p))
 	}
 	return all
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 )
 
 // asked is all that a resource asks for, where nothing is found.
@@ -79,7 +80,7 @@ func TestFoundIsEnough(t *testing.T) {
 
 // TestImageUID: references that mean one image are one, on one daemon.
 func TestImageUID(t *testing.T) {
-	uid := func(host, name string) engine.ResUID {
+	uid := func(host, name string) autoedge.UID {
 		r := &ImageRes{Place: Place{Host: host}}
 		r.SetName(name)
 		return r.UIDs()[0]
@@ -101,7 +102,7 @@ func TestImageUID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(w.Next(), func(u engine.ResUID) bool { return u.IFF(uid("", "web:latest")) }) {
+	if !slices.ContainsFunc(w.Next(), func(u autoedge.UID) bool { return u.IFF(uid("", "web:latest")) }) {
 		t.Error("a container does not ask for its image")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -36,11 +37,11 @@ type EdgeableRes interface {
 	Res
 	// UIDs says what this resource is, by its parameters alone: it does no I/O (see SurveyedRes). It is asked for each
 	// graph.
-	UIDs() []ResUID
+	UIDs() []autoedge.UID
 	// AutoEdges says what it wants; nil for nothing. It depends on what Cmp compares, and on
 	// what Test is told: of a resource that is declared as it runs, it is called again only when
 	// something that it had asked for is another thing.
-	AutoEdges() (AutoEdge, error)
+	AutoEdges() (autoedge.Needs, error)
 }
 
 // SurveyedRes is an EdgeableRes that is more than its UIDs say, and needs a look outside to know, which is dear and so
@@ -57,7 +58,7 @@ type SurveyedRes interface {
 
 // Surveyed is what a survey has found out about one resource.
 type Surveyed struct {
-	UIDs []ResUID
+	UIDs []autoedge.UID
 	Why  string // how that is known, for those who ask why there is an edge: "which the survey says"; may be empty
 }
 
@@ -67,28 +68,6 @@ type Surveyed struct {
 type LeavingRes interface {
 	EdgeableRes
 	Leaving() bool
-}
-
-// AutoEdge is an iterator over the needs of a resource. Next gives candidates,
-// Test is told which of them were found and answers whether to go on.
-type AutoEdge interface {
-	Next() []ResUID
-	Test([]bool) bool
-}
-
-// ResUID is one name of the thing that a resource manages. A UID may have a method Hash() string, equal for UIDs that match, so
-// that it is looked up and not searched. A UID in a question may have a method Notifies() bool: then a change of the first
-// resource refreshes the second. It may have a method HasFixedOrder() bool: then its direction is the same where both are to go
-// (LeavingRes). A UID that names a resource may have a method Useful() bool. While that resource is to go, only a resource that is
-// to go as well finds it then, since no resource waits for the end of a thing that it needs. And it may have a method HashPrefix()
-// (ResUID, string): then it means all resources that have a UID of the type and space of the first and with a Hash that begins
-// with the second; a nil first means none. UID is a ResUID that is data.
-type ResUID interface {
-	fmt.Stringer
-	GetName() string
-	GetKind() string
-	IFF(ResUID) bool
-	IsReversed() bool // the one that matches comes before the one that asks
 }
 
 // ClashingRes says when it and another one would undo each other. It is asked when

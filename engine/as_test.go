@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -19,8 +20,8 @@ type allRes struct {
 }
 
 func (a *allRes) Abilities() engine.Abilities                                            { return a.says }
-func (*allRes) UIDs() []engine.ResUID                                                    { return nil }
-func (*allRes) AutoEdges() (engine.AutoEdge, error)                                      { return nil, nil }
+func (*allRes) UIDs() []autoedge.UID                                                     { return nil }
+func (*allRes) AutoEdges() (autoedge.Needs, error)                                       { return nil, nil }
 func (*allRes) Clashes(engine.Res) error                                                 { return nil }
 func (*allRes) Leaving() bool                                                            { return true }
 func (*allRes) GroupKey() string                                                         { return "k" }

@@ -8,9 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
-	"github.com/reactivegraph/mgmt/graph"
 	"pgregory.net/rapid"
 )
 
@@ -106,29 +104,6 @@ func TestFactsMap(t *testing.T) {
 	}
 }
 
-// TestFindVertex: a vertex is found by its id, and the owner of a group by the id of a member.
-func TestFindVertex(t *testing.T) {
-	named := func(name string) *resgraph.Vertex {
-		r := newThing()
-		r.SetKind("thing")
-		r.SetName(name)
-		return &resgraph.Vertex{Res: r}
-	}
-	g := graph.New[*resgraph.Vertex]("g")
-	owner := named("a")
-	owner.Alter(func(s *resgraph.Special) { s.Group = []*resgraph.Vertex{named("b"), named("c")} })
-	for _, v := range []*resgraph.Vertex{named("first"), owner} {
-		if _, err := g.Add(v.Res.String(), v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for id, want := range map[string]int{"thing[first]": 0, "thing[a]": 1, "thing[b]": 1, "thing[c]": 1, "thing[d]": -1, "b": -1, "": -1} {
-		if i, ok := resgraph.Find(g, id); i != want || ok != (want >= 0) {
-			t.Errorf("%q is %d, %t; want %d", id, i, ok, want)
-		}
-	}
-}
-
 // TestRegisterResource: the default registry gets the kind, and a second kind of the name is a fault of the program.
 func TestRegisterResource(t *testing.T) {
 	engine.RegisterResource("engine_test_thing", newThing)
@@ -217,69 +192,4 @@ func TestMetaParamsLaws(t *testing.T) {
 			t.Errorf("%+v outright: %v", a, err)
 		}
 	})
-}
-
-// drawnUID draws a UID that is data, of few spaces and keys, so that many match.
-func drawnUID(t *rapid.T, label string) *engine.UID {
-	u := &engine.UID{
-		Space: rapid.SampledFrom([]string{"file", "pkg", "pkg with"}).Draw(t, label+" space"),
-		Key:   rapid.SampledFrom([]string{"/", "/a", "/a/", "/a/b", "/ab", "x"}).Draw(t, label+" key"),
-	}
-	u.Flags = engine.UIDFlags(rapid.IntRange(0, 3).Draw(t, label+" flags"))
-	return u
-}
-
-// TestUIDLaws: a UID that answers is found by the index that the engine keeps: one with the same Hash, or one that begins as
-// HashPrefix says. Those that mean all below a key answer nothing.
-func TestUIDLaws(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		asks, has := drawnUID(t, "asking"), drawnUID(t, "present")
-		kind, prefix := asks.HashPrefix()
-		switch match := asks.IFF(has); {
-		case match && has.Flags&engine.UIDBelow != 0:
-			t.Errorf("%s answers %s", has, asks)
-		case match && kind == nil && asks.Hash() != has.Hash():
-			t.Errorf("%s matches %s, which has another hash", asks, has)
-		case match && kind != nil && !strings.HasPrefix(has.Hash(), prefix):
-			t.Errorf("%s matches %s, which does not begin with %s", asks, has, prefix)
-		case match && engine.SpaceOf(asks) != engine.SpaceOf(has):
-			t.Errorf("%s matches %s of another space", asks, has)
-		case !match && kind == nil && has.Flags&engine.UIDBelow == 0 && asks.Space == has.Space && asks.Key == has.Key:
-			t.Errorf("%s does not match %s", asks, has)
-		}
-		if (kind != nil) != (asks.Flags&engine.UIDBelow != 0) || asks.Useful() != (asks.Flags&engine.UIDUseful != 0) {
-			t.Errorf("%s has the flags %b", asks, asks.Flags)
-		}
-	})
-}
-
-// ownUID is a UID of another module, with an IFF of its own.
-type ownUID struct {
-	engine.BaseUID
-	port int
-}
-
-func (u *ownUID) IFF(o engine.ResUID) bool {
-	x, ok := o.(*ownUID)
-	return ok && x.port == u.port
-}
-
-// TestOwnUID: it is in no space, matches by its own IFF, and no UID that is data matches it.
-func TestOwnUID(t *testing.T) {
-	a, b := &ownUID{port: 80}, &ownUID{port: 80}
-	data := &engine.UID{Space: "port", Key: "80"}
-	if !a.IFF(b) || a.IFF(data) || data.IFF(a) || engine.SpaceOf(a) != "" || engine.SpaceOf(data) != "port" {
-		t.Error("UIDs of two Go types are mixed up")
-	}
-	r := newThing()
-	r.SetKind("thing")
-	r.SetName("x")
-	base := engine.UIDOf(r)
-	if base.String() != "thing[x]" || !base.IsReversed() || base.Notifies() || base.HasFixedOrder() {
-		t.Errorf("the base is %+v", base)
-	}
-	base.Reversed, base.Notifying, base.FixedOrder = new(false), true, true
-	if base.IsReversed() || !base.Notifies() || !base.HasFixedOrder() {
-		t.Errorf("the base is %+v", base)
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/graph"
@@ -29,7 +30,7 @@ func Build(reg *engine.Registry, d *Declared) (*resgraph.Graph, schema.Diagnosti
 // another graph runs already: a resource that runs as it is declared was validated then. It belongs to one caller.
 type Draft struct {
 	b    *builder // nil if there is no declared graph
-	uids [][]engine.ResUID
+	uids [][]autoedge.UID
 	last *Memory // nil for none
 }
 
@@ -121,7 +122,7 @@ func (x *Draft) Check(same func(i int) bool) (*resgraph.Graph, schema.Diagnostic
 	b.connect()
 	b.same = same
 	if b.runs != nil || slices.ContainsFunc(b.items, (*item).clashing) {
-		b.uids = make([][]engine.ResUID, b.g.Len())
+		b.uids = make([][]autoedge.UID, b.g.Len())
 	}
 	x.uids = b.uids
 	b.each((*builder).validate)
@@ -141,7 +142,7 @@ func (x *Draft) Check(same func(i int) bool) (*resgraph.Graph, schema.Diagnostic
 }
 
 // UIDs returns the UIDs of a vertex of the graph, by its index, if Check has asked for them; else nil.
-func (x *Draft) UIDs(i int) []engine.ResUID {
+func (x *Draft) UIDs(i int) []autoedge.UID {
 	if x.uids == nil {
 		return nil
 	}
@@ -185,9 +186,9 @@ type builder struct {
 
 	ready ready // see Memory; not altered
 
-	runs Running           // of a part; nil for a whole graph
-	same func(i int) bool  // see Draft.Check
-	uids [][]engine.ResUID // by vertex of g
+	runs Running          // of a part; nil for a whole graph
+	same func(i int) bool // see Draft.Check
+	uids [][]autoedge.UID // by vertex of g
 }
 
 // ident identifies a resource; the kind is in lower case.

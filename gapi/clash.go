@@ -8,13 +8,14 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // claim says that an item is what a UID names.
 type claim struct {
-	uid  engine.ResUID
+	uid  autoedge.UID
 	sum  uint64 // of the type of the UID and its hash
 	item *item
 	next int32 // an earlier one in the same row, from 1; 0 for none
@@ -53,8 +54,8 @@ func (b *builder) claimAll(it *item) (err error) {
 }
 
 // sum is the same for UIDs of one type and hash.
-func (b *builder) sum(u engine.ResUID, hash string) uint64 {
-	return maphash.Comparable(b.seed, reflect.TypeOf(u)) ^ maphash.String(b.seed, engine.SpaceOf(u)) ^ maphash.String(b.seed, hash)
+func (b *builder) sum(u autoedge.UID, hash string) uint64 {
+	return maphash.Comparable(b.seed, reflect.TypeOf(u)) ^ maphash.String(b.seed, autoedge.SpaceOf(u)) ^ maphash.String(b.seed, hash)
 }
 
 // alters reports whether the item does something to what it is.

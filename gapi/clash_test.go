@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/traits"
@@ -25,25 +26,25 @@ type place struct {
 }
 
 // badUID can't be looked up.
-type badUID struct{ engine.BaseUID }
+type badUID struct{ autoedge.BaseUID }
 
 func (*badUID) Hash() string { panic("no") }
 
 func (*place) Default() engine.Res { return &place{} }
 func (*place) Validate() error     { return nil }
 
-func (r *place) UIDs() []engine.ResUID {
+func (r *place) UIDs() []autoedge.UID {
 	if r.Bad {
 		panic("no")
 	}
 	path := cmp.Or(r.Path, r.Name())
-	list := []engine.ResUID{&engine.BaseUID{}, traits.FileUID(engine.UIDOf(r), path)}
+	list := []autoedge.UID{&autoedge.BaseUID{}, traits.FileUID(autoedge.UIDOf(r), path)}
 	switch r.Svc {
 	case "":
 	case "bad":
 		list = append(list, &badUID{})
 	default:
-		list = append(list, traits.SvcUID(engine.UIDOf(r), r.Svc, path == "/session"))
+		list = append(list, traits.SvcUID(autoedge.UIDOf(r), r.Svc, path == "/session"))
 	}
 	return list
 }

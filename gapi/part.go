@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -17,7 +18,7 @@ type Running interface {
 	// Receivers returns the ids of the vertices that receive values from the one with an id.
 	Receivers(id string) []string
 	// Sharing yields the ids of the vertices that may have a UID with the hash of this one.
-	Sharing(u engine.ResUID) iter.Seq[string]
+	Sharing(u autoedge.UID) iter.Seq[string]
 }
 
 // running makes an item for a running vertex, nil for none. The graph does not have the id yet.

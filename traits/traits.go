@@ -8,6 +8,7 @@ import (
 	"context"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 )
 
 // Base is what every resource embeds: kind, name, metaparameters and String.
@@ -93,10 +94,10 @@ func (r *Recvable) SetRecv(m map[string]*engine.Send) { r.recv = m }
 type Edgeable struct{}
 
 // UIDs returns none.
-func (*Edgeable) UIDs() []engine.ResUID { return nil }
+func (*Edgeable) UIDs() []autoedge.UID { return nil }
 
 // AutoEdges wants none.
-func (*Edgeable) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
+func (*Edgeable) AutoEdges() (autoedge.Needs, error) { return nil, nil }
 
 // Reversible goes with a method Reversed of the resource's own.
 type Reversible struct{}

@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -241,7 +242,7 @@ func lawUIDs(e *env) error {
 	if !ok {
 		return nil
 	}
-	var a, b []engine.ResUID
+	var a, b []autoedge.UID
 	err = pure("UIDs", func() error { a, b = edgeable.UIDs(), edgeable.UIDs(); return nil }, res)
 	if err != nil {
 		return err
@@ -267,7 +268,7 @@ func stableKey(res engine.Res, key func() string) error {
 
 // sameUIDs holds that two answers have equal UIDs in one order, and that each UID
 // matches itself.
-func sameUIDs(a, b []engine.ResUID) error {
+func sameUIDs(a, b []autoedge.UID) error {
 	if len(a) != len(b) {
 		return fmt.Errorf("first UIDs returns %d and then %d", len(a), len(b))
 	}
@@ -286,7 +287,7 @@ func sameUIDs(a, b []engine.ResUID) error {
 }
 
 // hashOf returns the hash of a UID, empty where it has none: the method is optional.
-func hashOf(u engine.ResUID) string {
+func hashOf(u autoedge.UID) string {
 	if h, ok := u.(interface{ Hash() string }); ok {
 		return h.Hash()
 	}

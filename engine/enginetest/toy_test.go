@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -412,13 +413,13 @@ type toyUID struct {
 	n    int
 }
 
-func (u toyUID) String() string           { return fmt.Sprint(u.name, u.n) }
-func (u toyUID) GetName() string          { return u.name }
-func (u toyUID) GetKind() string          { return "toy" }
-func (u toyUID) IsReversed() bool         { return false }
-func (u toyUID) IFF(o engine.ResUID) bool { return u.name != "" && u == o }
+func (u toyUID) String() string          { return fmt.Sprint(u.name, u.n) }
+func (u toyUID) GetName() string         { return u.name }
+func (u toyUID) GetKind() string         { return "toy" }
+func (u toyUID) IsReversed() bool        { return false }
+func (u toyUID) IFF(o autoedge.UID) bool { return u.name != "" && u == o }
 
-func (r *toy) UIDs() []engine.ResUID {
+func (r *toy) UIDs() []autoedge.UID {
 	u := toyUID{name: r.Path}
 	switch r.bug {
 	case "uids alter":
@@ -430,23 +431,23 @@ func (r *toy) UIDs() []engine.ResUID {
 	case "uids match nothing":
 		u.name = ""
 	}
-	return []engine.ResUID{u}
+	return []autoedge.UID{u}
 }
 
 var uidCalls int64
 
-func (r *toy) AutoEdges() (engine.AutoEdge, error) {
+func (r *toy) AutoEdges() (autoedge.Needs, error) {
 	return &toyEdges{endless: r.bug == "edges endless"}, nil
 }
 
 type toyEdges struct{ endless, asked bool }
 
-func (e *toyEdges) Next() []engine.ResUID {
+func (e *toyEdges) Next() []autoedge.UID {
 	if e.asked && !e.endless {
 		return nil
 	}
 	e.asked = true
-	return []engine.ResUID{toyUID{name: "/"}}
+	return []autoedge.UID{toyUID{name: "/"}}
 }
 
 func (e *toyEdges) Test([]bool) bool { return true }

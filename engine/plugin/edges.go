@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -15,20 +16,20 @@ var (
 )
 
 // UIDs says which thing of the type it is about.
-func (r *res) UIDs() []engine.ResUID {
+func (r *res) UIDs() []autoedge.UID {
 	name := ""
 	if f := r.kind.params.Field("name"); f != nil {
 		v, _ := schema.Get(r, f.Key)
 		name, _ = v.(string)
 	}
-	return []engine.ResUID{&engine.UID{BaseUID: engine.UIDOf(r), Space: r.kind.name, Key: cmp.Or(name, r.Name())}}
+	return []autoedge.UID{&autoedge.KeyUID{BaseUID: autoedge.UIDOf(r), Space: r.kind.name, Key: cmp.Or(name, r.Name())}}
 }
 
 // Leaving reports whether the thing is to be gone.
 func (r *res) Leaving() bool { return !r.wanted() }
 
 // AutoEdges asks for the resources that the parameters refer to: they come first.
-func (r *res) AutoEdges() (engine.AutoEdge, error) {
+func (r *res) AutoEdges() (autoedge.Needs, error) {
 	given, err := r.given()
 	if err != nil {
 		return nil, err
@@ -39,7 +40,7 @@ func (r *res) AutoEdges() (engine.AutoEdge, error) {
 	}
 	edge := make(autoEdge, len(ask))
 	for i, ref := range ask {
-		edge[i] = engine.NameUIDOf(r, ref.Kind, ref.Name)
+		edge[i] = autoedge.NameUIDOf(r, ref.Kind, ref.Name)
 	}
 	return edge, nil
 }
@@ -62,10 +63,10 @@ func references(v any, to []schema.Ref) []schema.Ref {
 }
 
 // autoEdge asks for all at once, and for nothing after that.
-type autoEdge []engine.ResUID
+type autoEdge []autoedge.UID
 
 // Next gives all UIDs.
-func (a autoEdge) Next() []engine.ResUID { return a }
+func (a autoEdge) Next() []autoedge.UID { return a }
 
 // Test ends it.
 func (autoEdge) Test([]bool) bool { return false }

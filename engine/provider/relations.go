@@ -6,23 +6,24 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
 // thingUID is the thing of a kind with a name on a target, which is empty for this machine: two resources of one name are about
 // the same.
-func thingUID(base engine.BaseUID, n Name, target string) *engine.UID {
-	return &engine.UID{BaseUID: base, Space: base.Kind, Key: engine.NameOn(n.parts, target)}
+func thingUID(base autoedge.BaseUID, n Name, target string) *autoedge.KeyUID {
+	return &autoedge.KeyUID{BaseUID: base, Space: base.Kind, Key: engine.NameOn(n.parts, target)}
 }
 
 // UIDs says which thing it is about.
-func (r *res) UIDs() []engine.ResUID {
+func (r *res) UIDs() []autoedge.UID {
 	by := r.worker()
 	w := by.want()
 	if w == nil {
 		return nil
 	}
-	return []engine.ResUID{thingUID(engine.UIDOf(by), w.name, by.Target())}
+	return []autoedge.UID{thingUID(autoedge.UIDOf(by), w.name, by.Target())}
 }
 
 // Leaving reports whether the thing is to be absent.
@@ -42,7 +43,7 @@ func (r *res) Clashes(o engine.Res) error {
 }
 
 // AutoEdges asks for the relations of the definition, and for those of the chosen kind where it dispatches.
-func (r *res) AutoEdges() (engine.AutoEdge, error) {
+func (r *res) AutoEdges() (autoedge.Needs, error) {
 	uids := r.asks()
 	if w := r.worker(); w != r {
 		uids = append(uids, w.asks()...)
@@ -54,11 +55,11 @@ func (r *res) AutoEdges() (engine.AutoEdge, error) {
 }
 
 // asks returns the UIDs of the things that the definition relates to; none where the parameters are not valid.
-func (r *res) asks() []engine.ResUID {
+func (r *res) asks() []autoedge.UID {
 	if r.want() == nil {
 		return nil
 	}
-	var uids []engine.ResUID
+	var uids []autoedge.UID
 	d := &r.kind.def
 	for _, part := range []struct {
 		relations      []Relation
@@ -66,10 +67,10 @@ func (r *res) asks() []engine.ResUID {
 	}{{d.Require, true, false}, {d.Before, false, false}, {d.Subscribe, true, true}, {d.Notify, false, true}} {
 		for _, rel := range part.relations {
 			for _, title := range r.titles(rel) {
-				base := engine.UIDOf(r)
+				base := autoedge.UIDOf(r)
 				base.Reversed, base.Notifying = new(part.before), part.notify
 				if t := r.Target(); t != "" {
-					uids = append(uids, engine.NameUID(base, rel.Kind, engine.NameOn(title, t)))
+					uids = append(uids, autoedge.NameUID(base, rel.Kind, engine.NameOn(title, t)))
 				} else {
 					uids = append(uids, asked(base, rel.Kind, title))
 				}
@@ -81,16 +82,16 @@ func (r *res) asks() []engine.ResUID {
 
 // autoEdge asks for all at once, and for each file that has to come before and is not
 // in the graph again as the folder that it is in, and so on up.
-type autoEdge struct{ uids []engine.ResUID }
+type autoEdge struct{ uids []autoedge.UID }
 
 // Next returns the next question.
-func (a *autoEdge) Next() []engine.ResUID { return a.uids }
+func (a *autoEdge) Next() []autoedge.UID { return a.uids }
 
 // Test goes on with the folders of the files that were not found.
 func (a *autoEdge) Test(found []bool) bool {
-	var up []engine.ResUID
+	var up []autoedge.UID
 	for i, u := range a.uids {
-		f, ok := u.(*engine.UID)
+		f, ok := u.(*autoedge.KeyUID)
 		if ok && f.Space == traits.SpaceFile && !(i < len(found) && found[i]) && f.IsReversed() && !f.Notifying && path.IsAbs(f.Key) && f.Key != "/" {
 			up = append(up, traits.FileUID(f.BaseUID, path.Dir(f.Key)))
 		}
@@ -136,7 +137,7 @@ var aliases = map[string]string{"package": "pkg", "service": "svc", "notify": "m
 
 // asked returns the UID by which a resource of a kind is asked for: by its own UIDs
 // where the kind has them, else by its name.
-func asked(base engine.BaseUID, kind, title string) engine.ResUID {
+func asked(base autoedge.BaseUID, kind, title string) autoedge.UID {
 	if k, ok := aliases[kind]; ok {
 		kind = k
 	}
@@ -152,5 +153,5 @@ func asked(base engine.BaseUID, kind, title string) engine.ResUID {
 	case "svc":
 		return traits.SvcUID(base, strings.TrimSuffix(title, ".service"), false)
 	}
-	return engine.NameUID(base, kind, title)
+	return autoedge.NameUID(base, kind, title)
 }

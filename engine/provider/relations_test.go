@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -42,7 +43,7 @@ func asks(t *testing.T, r engine.Res) []string {
 	return askedFor(edge.Next())
 }
 
-func askedFor(uids []engine.ResUID) (out []string) {
+func askedFor(uids []autoedge.UID) (out []string) {
 	for _, u := range uids {
 		sign := ">"
 		if u.IsReversed() {
@@ -192,13 +193,13 @@ func TestThingUID(t *testing.T) {
 		same  bool
 	}{{thing("rec", "x", ""), true}, {thing("rec", "another", "x"), true}, {thing("rec", "y", ""), false}, {thing("other", "x", ""), false}, {thing("rec", "x", "y"), false}} {
 		a, b := x.(engine.EdgeableRes).UIDs()[0], c.other.(engine.EdgeableRes).UIDs()[0]
-		hash := func(u engine.ResUID) string {
-			return engine.SpaceOf(u) + " " + u.(interface{ Hash() string }).Hash()
+		hash := func(u autoedge.UID) string {
+			return autoedge.SpaceOf(u) + " " + u.(interface{ Hash() string }).Hash()
 		}
 		if a.IFF(b) != c.same || b.IFF(a) != c.same || (hash(a) == hash(b)) != c.same {
 			t.Errorf("%s and %s: the same is %v and %v, want %v", a, b, a.IFF(b), b.IFF(a), c.same)
 		}
-		if a.IFF(engine.NameUID(engine.BaseUID{}, "rec", "x")) {
+		if a.IFF(autoedge.NameUID(autoedge.BaseUID{}, "rec", "x")) {
 			t.Error("it is the same as a name")
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -160,7 +161,7 @@ func (l *Layer) Lay(r engine.Res, shared engine.Shared, changes []engine.Change)
 	l.things[id] = !leaving
 	if able, ok := engine.As[engine.EdgeableRes](r); ok {
 		for _, uid := range able.UIDs() {
-			if u, ok := uid.(*engine.UID); ok && u.Space == r.Kind() { // a group by its number
+			if u, ok := uid.(*autoedge.KeyUID); ok && u.Space == r.Kind() { // a group by its number
 				l.things[schema.Ref{Kind: u.Space, Name: u.Key}.ID()] = !leaving
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -129,10 +130,10 @@ func (r *res) Recv() map[string]*engine.Send { return ability[engine.RecvableRes
 func (r *res) SetRecv(sent map[string]*engine.Send) { ability[engine.RecvableRes](r).SetRecv(sent) }
 
 // UIDs are those of the kind, so that other resources find this one.
-func (r *res) UIDs() []engine.ResUID { return ability[engine.EdgeableRes](r).UIDs() }
+func (r *res) UIDs() []autoedge.UID { return ability[engine.EdgeableRes](r).UIDs() }
 
 // AutoEdges are those of the kind.
-func (r *res) AutoEdges() (engine.AutoEdge, error) { return ability[engine.EdgeableRes](r).AutoEdges() }
+func (r *res) AutoEdges() (autoedge.Needs, error) { return ability[engine.EdgeableRes](r).AutoEdges() }
 
 // Backends are those of the kind. Each of them is simulated alike.
 func (r *res) Backends() []string { return ability[engine.VirtualRes](r).Backends() }

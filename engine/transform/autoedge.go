@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/internal/apart"
@@ -15,7 +16,7 @@ import (
 
 // AutoEdge is the step that adds the edges that resources ask for: UIDs says the names of a
 // resource, AutoEdges its needs before (or after) itself. Every resource is found by an
-// engine.NameUID too. An automatic edge is marked as implied, and has the name "auto"; it
+// autoedge.NameUID too. An automatic edge is marked as implied, and has the name "auto"; it
 // carries refresh where the UID that was asked by says so. Declared edges are left as they
 // are, but for refresh that is asked for in the same direction, which is added. Between two
 // that both are to go (engine.LeavingRes) the edge is turned round, and carries no refresh. A
@@ -111,7 +112,7 @@ func (a *edgeQueries) askAll(ctx context.Context, vs []int32) {
 // edgeRequest is an edge that a resource asks for.
 type edgeRequest struct {
 	from, to int32
-	uid      engine.ResUID // by which it was asked for; nil if that was for an earlier graph
+	uid      autoedge.UID // by which it was asked for; nil if that was for an earlier graph
 	asker    int32
 	notify   bool // it carries refresh
 	declared bool // there is such an edge, but without refresh
@@ -299,7 +300,7 @@ func (a *edgeQueries) listen(v int32, own int) error {
 var errNilUID = errors.New("AutoEdges gives a UID that is nil")
 
 // look looks one UID up, and notes the edges that it leads to.
-func (a *edgeQueries) look(v int32, u engine.ResUID, own int) (bool, error) {
+func (a *edgeQueries) look(v int32, u autoedge.UID, own int) (bool, error) {
 	if u == nil {
 		return false, errNilUID
 	}
@@ -321,7 +322,7 @@ func (a *edgeQueries) look(v int32, u engine.ResUID, own int) (bool, error) {
 		a.answers.again[v] = true
 		a.loose = append(a.loose, loose{v, u})
 	}
-	if id := engine.NamedBy(u); id != "" && a.names != nil {
+	if id := autoedge.NamedBy(u); id != "" && a.names != nil {
 		a.names[id] = true
 	}
 	if n := len(a.asked.all); n == int(a.asked.last()) || a.asked.all[n-1] != uint32(sum) { // a path is asked for as a file and as a mount
@@ -342,7 +343,7 @@ func isMany(u prefixUID) bool {
 }
 
 // link notes the edge between v, which asks by a UID, and a vertex that is meant.
-func (a *edgeQueries) link(v int32, u engine.ResUID, x answer, own int) {
+func (a *edgeQueries) link(v int32, u autoedge.UID, x answer, own int) {
 	a.answered.all = append(a.answered.all, x)
 	w := edgeRequest{from: v, to: x.vertex, uid: u, asker: v}
 	w.turned = a.index.gone[v] && a.index.gone[x.vertex] && !x.fixed
@@ -354,7 +355,7 @@ func (a *edgeQueries) link(v int32, u engine.ResUID, x answer, own int) {
 }
 
 // hasFixedOrder reports whether the order is the same one where both are to go.
-func hasFixedOrder(u engine.ResUID) bool {
+func hasFixedOrder(u autoedge.UID) bool {
 	x, ok := u.(interface{ HasFixedOrder() bool })
 	return ok && x.HasFixedOrder()
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/traits"
@@ -235,10 +236,10 @@ func TestAutoEdgeFaults(t *testing.T) {
 // nilUID asks for nothing at all.
 type nilUID struct{ thing }
 
-func (x *nilUID) AutoEdges() (engine.AutoEdge, error) { return x, nil }
-func (x *nilUID) Next() []engine.ResUID               { return []engine.ResUID{nil} }
-func (x *nilUID) Test([]bool) bool                    { return true }
-func (x *nilUID) UIDs() []engine.ResUID               { return []engine.ResUID{nil} }
+func (x *nilUID) AutoEdges() (autoedge.Needs, error) { return x, nil }
+func (x *nilUID) Next() []autoedge.UID               { return []autoedge.UID{nil} }
+func (x *nilUID) Test([]bool) bool                   { return true }
+func (x *nilUID) UIDs() []autoedge.UID               { return []autoedge.UID{nil} }
 
 func TestAutoEdgeNilUID(t *testing.T) {
 	g := build(t, map[string]*thing{"a": {is: []string{"x"}}}, "a")

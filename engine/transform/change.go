@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -39,7 +40,7 @@ type Change struct {
 	is       map[int32][]uint32
 
 	touched map[uint32]bool // the sums of the things that are others now
-	uids    []engine.ResUID // of the same
+	uids    []autoedge.UID  // of the same
 }
 
 // Change finds out what becomes of the graph that runs when a part comes and the vertices with some ids go, and alters nothing. The
@@ -293,7 +294,7 @@ func (c *Change) describe(n int32) {
 
 // alike reports whether a vertex is for the questions of others what another one was. A survey may say more of a resource, which
 // is not asked here.
-func alike(was, now *resgraph.Vertex, uids []engine.ResUID) bool {
+func alike(was, now *resgraph.Vertex, uids []autoedge.UID) bool {
 	_, surveyed := engine.As[engine.SurveyedRes](now.Res)
 	return !surveyed && takesPart(was) == takesPart(now) && engine.TargetOf(was.Res) == engine.TargetOf(now.Res) &&
 		isLeaving(was) == isLeaving(now) && reflect.DeepEqual(uidsOf(was), uids)
@@ -348,19 +349,19 @@ func (c *Change) judge() {
 		return
 	}
 	for _, x := range c.p.known.loose {
-		if c.p.changed[x.asker] == nil && slices.ContainsFunc(c.uids, func(u engine.ResUID) bool { return mayAnswer(x.uid, u) }) {
+		if c.p.changed[x.asker] == nil && slices.ContainsFunc(c.uids, func(u autoedge.UID) bool { return mayAnswer(x.uid, u) }) {
 			c.Whole = cmp.Or(c.Whole, c.p.id(x.asker)+" asks for "+x.uid.String()+", which no index answers")
 		}
 	}
 }
 
 // mayAnswer reports whether a UID may be what a loose question asks for.
-func mayAnswer(question, u engine.ResUID) (yes bool) {
+func mayAnswer(question, u autoedge.UID) (yes bool) {
 	err := engine.Guard("IFF or HashPrefix", func() error {
 		if many, ok := question.(prefixUID); ok && isMany(many) {
 			of, prefix := many.HashPrefix()
 			h, hashes := u.(hashed)
-			yes = hashes && reflect.TypeOf(of) == reflect.TypeOf(u) && engine.SpaceOf(of) == engine.SpaceOf(u) && strings.HasPrefix(h.Hash(), prefix)
+			yes = hashes && reflect.TypeOf(of) == reflect.TypeOf(u) && autoedge.SpaceOf(of) == autoedge.SpaceOf(u) && strings.HasPrefix(h.Hash(), prefix)
 			return nil
 		}
 		yes = u != nil && u.IFF(question)

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
@@ -42,7 +43,7 @@ type spaceIndex struct {
 
 // thing is one UID of one vertex.
 type thing struct {
-	uid    engine.ResUID
+	uid    autoedge.UID
 	sum    uint64 // of its hash
 	vertex int32
 	next   int32 // of the same row, from 1; 0 for none
@@ -57,15 +58,15 @@ func newIndex(g *resgraph.Graph) *index {
 }
 
 // sum returns the key to look a UID up by, 0 for a UID without Hash.
-func (s *index) sum(u engine.ResUID) uint64 {
+func (s *index) sum(u autoedge.UID) uint64 {
 	if h, ok := u.(hashed); ok {
 		return maphash.String(s.seed, h.Hash())
 	}
 	return 0
 }
 
-func (s *index) of(u engine.ResUID) *spaceIndex {
-	t, space := reflect.TypeOf(u), engine.SpaceOf(u)
+func (s *index) of(u autoedge.UID) *spaceIndex {
+	t, space := reflect.TypeOf(u), autoedge.SpaceOf(u)
 	for _, in := range s.list {
 		if in.typ == t && in.space == space {
 			return in
@@ -84,7 +85,7 @@ func (s *index) fill(parts []edgeQueries) {
 		for _, th := range parts[i].things {
 			in := s.of(th.uid)
 			if in == nil {
-				in = &spaceIndex{typ: reflect.TypeOf(th.uid), space: engine.SpaceOf(th.uid), things: make([]thing, 0, room)}
+				in = &spaceIndex{typ: reflect.TypeOf(th.uid), space: autoedge.SpaceOf(th.uid), things: make([]thing, 0, room)}
 				s.list, room = append(s.list, in), 0
 			}
 			in.things = append(in.things, th)
@@ -121,10 +122,10 @@ func (th *thing) hash() string { return th.uid.(hashed).Hash() }
 
 func (in *spaceIndex) row(sum uint64) *int32 { return &in.rows[sum&uint64(len(in.rows)-1)] }
 
-// named returns the vertex that a UID names by its id (engine.NameUID), other than the asking one and if it takes
+// named returns the vertex that a UID names by its id (autoedge.NameUID), other than the asking one and if it takes
 // part; -1 for none. No resource has to say its id as a UID: the graph has them.
-func (s *index) named(u engine.ResUID, asker int32) int32 {
-	id := engine.NamedBy(u)
+func (s *index) named(u autoedge.UID, asker int32) int32 {
+	id := autoedge.NamedBy(u)
 	if id == "" {
 		return -1
 	}
@@ -141,7 +142,7 @@ func (s *index) apart(a, b int32) bool {
 
 // prefixUID is a UID that asks for all UIDs of some type whose hashes have a beginning.
 type prefixUID interface {
-	HashPrefix() (engine.ResUID, string)
+	HashPrefix() (autoedge.UID, string)
 }
 
 // all returns the matching vertices, other than the asking one, in the order of
@@ -163,7 +164,7 @@ func (s *index) all(u prefixUID, asker int32) (list []int32) {
 }
 
 // useful reports whether no staying resource waits until the thing is gone.
-func useful(u engine.ResUID) bool {
+func useful(u autoedge.UID) bool {
 	x, ok := u.(interface{ Useful() bool })
 	return ok && x.Useful()
 }
@@ -171,7 +172,7 @@ func useful(u engine.ResUID) bool {
 // find returns the vertex that a UID of this sum names, other than the asking one; -1 for none. A vertex with the name as
 // its id comes first. If there are several, it is the one with the lowest id, whatever the order in which they were
 // declared. Comparisons are taken from the budget.
-func (s *index) find(u engine.ResUID, sum uint64, asker int32, budget *int) (int32, error) {
+func (s *index) find(u autoedge.UID, sum uint64, asker int32, budget *int) (int32, error) {
 	best := s.named(u, asker)
 	if best >= 0 {
 		return best, nil

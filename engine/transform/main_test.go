@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/graph"
@@ -68,9 +69,9 @@ func (x *thing) GroupCmp(o engine.GroupableRes) error {
 	return nil
 }
 
-func (x *thing) uid(text string) engine.ResUID {
+func (x *thing) uid(text string) autoedge.UID {
 	before := !strings.HasPrefix(text, "!")
-	base := engine.BaseUID{Name: x.Name(), Kind: x.Kind(), Reversed: &before}
+	base := autoedge.BaseUID{Name: x.Name(), Kind: x.Kind(), Reversed: &before}
 	text, base.Notifying = strings.CutPrefix(strings.TrimPrefix(text, "!"), "+")
 	text, base.FixedOrder = strings.CutPrefix(text, "=")
 	if name, ok := strings.CutPrefix(text, "~"); ok {
@@ -80,7 +81,7 @@ func (x *thing) uid(text string) engine.ResUID {
 		return &slowUID{base, text}
 	}
 	if name, ok := strings.CutPrefix(text, "@"); ok {
-		return engine.NameUID(base, "thing", name)
+		return autoedge.NameUID(base, "thing", name)
 	}
 	if dir, ok := strings.CutSuffix(text, "/*"); ok {
 		return traits.BelowUID(base, dir)
@@ -93,7 +94,7 @@ func (x *thing) Leaving() bool {
 	return x.gone
 }
 
-func (x *thing) UIDs() (list []engine.ResUID) {
+func (x *thing) UIDs() (list []autoedge.UID) {
 	x.bang("UIDs")
 	for _, t := range x.is {
 		list = append(list, x.uid(t))
@@ -102,7 +103,7 @@ func (x *thing) UIDs() (list []engine.ResUID) {
 }
 
 // AutoEdges asks for one want after the other.
-func (x *thing) AutoEdges() (engine.AutoEdge, error) {
+func (x *thing) AutoEdges() (autoedge.Needs, error) {
 	x.bang("AutoEdges")
 	if x.tell != nil {
 		x.tell()
@@ -118,29 +119,29 @@ type asker struct {
 	at int
 }
 
-func (a *asker) Next() []engine.ResUID {
+func (a *asker) Next() []autoedge.UID {
 	a.x.bang("Next")
 	switch {
 	case a.x.bad == "endless":
-		return []engine.ResUID{a.x.uid("nothing")}
+		return []autoedge.UID{a.x.uid("nothing")}
 	case a.at == len(a.x.wants) && a.x.bad == "late":
 		panic("late")
 	case a.at == len(a.x.wants):
 		return nil
 	}
 	a.at++
-	return []engine.ResUID{a.x.uid(a.x.wants[a.at-1])}
+	return []autoedge.UID{a.x.uid(a.x.wants[a.at-1])}
 }
 
 func (a *asker) Test(found []bool) bool { return len(found) == 1 }
 
 // slowUID has no Hash.
 type slowUID struct {
-	engine.BaseUID
+	autoedge.BaseUID
 	text string
 }
 
-func (u *slowUID) IFF(o engine.ResUID) bool {
+func (u *slowUID) IFF(o autoedge.UID) bool {
 	s, ok := o.(*slowUID)
 	return ok && s.text == u.text
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
@@ -42,13 +43,13 @@ func (m *Memory) isStale(id string) bool {
 // Known says what is known of the vertices of a graph before its first step, by their indices. Both functions may be
 // nil, and are called on many goroutines at once.
 type Known struct {
-	Same func(i int) bool            // the resource that runs under the id is declared just so: see reactor.Stage
-	UIDs func(i int) []engine.ResUID // the UIDs of the resource, nil if they have not been asked for
+	Same func(i int) bool           // the resource that runs under the id is declared just so: see reactor.Stage
+	UIDs func(i int) []autoedge.UID // the UIDs of the resource, nil if they have not been asked for
 }
 
 func (k Known) same(v int32) bool { return k.Same != nil && k.Same(int(v)) }
 
-func (k Known) uids(v int32) []engine.ResUID {
+func (k Known) uids(v int32) []autoedge.UID {
 	if k.UIDs == nil {
 		return nil
 	}
@@ -111,7 +112,7 @@ type answers struct {
 // loose is a question that is not looked up by one sum: by a UID without Hash, or a UID that means all of some.
 type loose struct {
 	asker int32
-	uid   engine.ResUID
+	uid   autoedge.UID
 }
 
 // answer is one vertex that was found for another vertex that asked.
@@ -190,7 +191,7 @@ func (r *recall) find(g *resgraph.Graph) {
 	wg.Wait()
 }
 
-// name touches the thing of a resource that does not say so: see engine.NameUID.
+// name touches the thing of a resource that does not say so: see autoedge.NameUID.
 func (r *recall) name(id string) { r.set(uint32(maphash.String(r.known.seed, id))) }
 
 func (r *recall) touch(sums []uint32) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -109,7 +110,7 @@ func (p *Parts) Find(id string) *resgraph.Vertex {
 }
 
 // Sharing yields the ids of the vertices that may have a UID with the hash of this one, in no order.
-func (p *Parts) Sharing(u engine.ResUID) iter.Seq[string] {
+func (p *Parts) Sharing(u autoedge.UID) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, id := range p.sharing(u) {
 			if !yield(id) {
@@ -120,7 +121,7 @@ func (p *Parts) Sharing(u engine.ResUID) iter.Seq[string] {
 }
 
 // sharing looks by a sum of 32 bits, so it may return a vertex that only has the same sum. The caller compares.
-func (p *Parts) sharing(u engine.ResUID) (ids []string) {
+func (p *Parts) sharing(u autoedge.UID) (ids []string) {
 	h, ok := u.(hashed)
 	if !ok {
 		return nil
@@ -250,7 +251,7 @@ func groupable(v *resgraph.Vertex) int {
 }
 
 // uidsOf asks a resource for its UIDs. A fault of it is noted where automatic edges are made.
-func uidsOf(v *resgraph.Vertex) (uids []engine.ResUID) {
+func uidsOf(v *resgraph.Vertex) (uids []autoedge.UID) {
 	r, ok := engine.As[engine.EdgeableRes](v.Res)
 	if !ok {
 		return nil
@@ -262,7 +263,7 @@ func uidsOf(v *resgraph.Vertex) (uids []engine.ResUID) {
 }
 
 // sumsOf returns the sums of UIDs with a Hash.
-func (p *Parts) sumsOf(uids []engine.ResUID) (list []uint32) {
+func (p *Parts) sumsOf(uids []autoedge.UID) (list []uint32) {
 	for _, u := range uids {
 		if h, ok := u.(hashed); ok {
 			_ = engine.Guard("Hash", func() error { list = append(list, uint32(maphash.String(p.seed, h.Hash()))); return nil })

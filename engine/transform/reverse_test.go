@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -57,14 +58,14 @@ func (p *past) Reversed(was engine.Res) (engine.Res, error) {
 
 func (p *past) Leaving() bool { return p.Text == "gone" }
 
-func (p *past) UIDs() []engine.ResUID {
+func (p *past) UIDs() []autoedge.UID {
 	if p.At == "" {
 		return nil
 	}
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(p), p.At)}
+	return []autoedge.UID{traits.FileUID(autoedge.UIDOf(p), p.At)}
 }
 
-func (p *past) AutoEdges() (engine.AutoEdge, error) {
+func (p *past) AutoEdges() (autoedge.Needs, error) {
 	if p.Needs == "" {
 		return nil, nil
 	}
@@ -310,11 +311,11 @@ type sour struct{ past }
 
 func (*sour) Default() engine.Res                     { return &sour{} }
 func (*sour) Reversed(engine.Res) (engine.Res, error) { return &sour{past{Text: "gone"}}, nil }
-func (s *sour) UIDs() []engine.ResUID                 { return []engine.ResUID{&sourUID{engine.UIDOf(s)}} }
+func (s *sour) UIDs() []autoedge.UID                  { return []autoedge.UID{&sourUID{autoedge.UIDOf(s)}} }
 
-type sourUID struct{ engine.BaseUID }
+type sourUID struct{ autoedge.BaseUID }
 
-func (*sourUID) IFF(engine.ResUID) bool { panic("no") }
+func (*sourUID) IFF(autoedge.UID) bool { panic("no") }
 
 // TestReverseIFFPanics: a UID that can't be compared costs no more than the order that it would give.
 func TestReverseIFFPanics(t *testing.T) {

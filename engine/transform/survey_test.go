@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
@@ -56,7 +57,7 @@ func TestFindingB5Survey(t *testing.T) {
 		for i, m := range members {
 			names = append(names, m.Name())
 			if m.Name() == "c" {
-				all[i] = engine.Surveyed{UIDs: []engine.ResUID{traits.FileUID(engine.UIDOf(m), "x")}, Why: "which a list says"}
+				all[i] = engine.Surveyed{UIDs: []autoedge.UID{traits.FileUID(autoedge.UIDOf(m), "x")}, Why: "which a list says"}
 			}
 		}
 		calls = append(calls, strings.Join(names, ""))

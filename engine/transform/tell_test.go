@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -271,7 +272,7 @@ func (m *standing) compare(t *rapid.T, p *transform.Parts) {
 		}
 	}
 	for _, text := range texts {
-		u := traits.FileUID(engine.BaseUID{}, text)
+		u := traits.FileUID(autoedge.BaseUID{}, text)
 		if got := slices.Sorted(p.Sharing(u)); !slices.Equal(slices.Compact(got), m.having(text)) {
 			t.Fatalf("%q is shared by %q, want %q", text, got, m.having(text))
 		}
@@ -492,9 +493,9 @@ func TestForget(t *testing.T) {
 func TestKnownUIDs(t *testing.T) {
 	things := map[string]*thing{"a": {bad: "UIDs"}, "b": {wants: []string{"/x"}}}
 	g := build(t, things, "b a")
-	known := transform.Known{UIDs: func(i int) []engine.ResUID {
+	known := transform.Known{UIDs: func(i int) []autoedge.UID {
 		if g.ID(i) == "thing[a]" {
-			return []engine.ResUID{nil, traits.FileUID(engine.BaseUID{Name: "a", Kind: "thing"}, "/x")}
+			return []autoedge.UID{nil, traits.FileUID(autoedge.BaseUID{Name: "a", Kind: "thing"}, "/x")}
 		}
 		return nil
 	}}
@@ -504,22 +505,22 @@ func TestKnownUIDs(t *testing.T) {
 }
 
 // oddUID panics where it is hashed.
-type oddUID struct{ engine.BaseUID }
+type oddUID struct{ autoedge.BaseUID }
 
-func (*oddUID) Hash() string           { panic("hash") }
-func (*oddUID) IFF(engine.ResUID) bool { return true }
+func (*oddUID) Hash() string          { panic("hash") }
+func (*oddUID) IFF(autoedge.UID) bool { return true }
 
 // odd is a resource with UIDs of the test.
 type odd struct {
 	thing
-	uids []engine.ResUID
+	uids []autoedge.UID
 }
 
-func (o *odd) UIDs() []engine.ResUID { return o.uids }
+func (o *odd) UIDs() []autoedge.UID { return o.uids }
 
 // TestUIDsPanic: a UID that panics costs its resource what it alone says; the other UIDs are found.
 func TestUIDsPanic(t *testing.T) {
-	x := &odd{uids: []engine.ResUID{&oddUID{}, nil, traits.FileUID(engine.BaseUID{Kind: "thing", Name: "o"}, "/x")}}
+	x := &odd{uids: []autoedge.UID{&oddUID{}, nil, traits.FileUID(autoedge.BaseUID{Kind: "thing", Name: "o"}, "/x")}}
 	x.SetKind("thing")
 	x.SetName("o")
 	asks := &odd{uids: nil}
@@ -544,7 +545,7 @@ func TestSurveyKeys(t *testing.T) {
 		calls += len(members)
 		all := make([]engine.Surveyed, len(members))
 		for i, m := range members {
-			all[i].UIDs = []engine.ResUID{traits.FileUID(engine.UIDOf(m), "y")}
+			all[i].UIDs = []autoedge.UID{traits.FileUID(autoedge.UIDOf(m), "y")}
 		}
 		return all, errors.New("half of the lists are missing")
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/model"
@@ -295,7 +296,7 @@ func (j *judge) Receivers(id string) []string {
 }
 
 // Sharing implements gapi.Running.
-func (j *judge) Sharing(u engine.ResUID) iter.Seq[string] {
+func (j *judge) Sharing(u autoedge.UID) iter.Seq[string] {
 	if j.graph == nil {
 		return func(func(string) bool) {}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -101,7 +102,7 @@ func (o oneVertex) Find(id string) *resgraph.Vertex {
 	return nil
 }
 func (oneVertex) Receivers(string) []string              { return nil }
-func (oneVertex) Sharing(engine.ResUID) iter.Seq[string] { return func(func(string) bool) {} }
+func (oneVertex) Sharing(autoedge.UID) iter.Seq[string]  { return func(func(string) bool) {} }
 func (oneVertex) After(string) iter.Seq2[string, string] { return func(func(string, string) bool) {} }
 
 // beside returns a rig whose admission looks at a graph of one vertex, thing[a].

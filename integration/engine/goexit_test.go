@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -78,10 +79,10 @@ func (q *quitter) Cleanup() error {
 	return nil
 }
 
-func (q *quitter) Validate() error                     { q.quit("Validate"); return nil }
-func (q *quitter) Cmp(r engine.Res) error              { q.quit("Cmp"); return engine.CmpFields(q, r) }
-func (q *quitter) UIDs() []engine.ResUID               { q.quit("UIDs"); return nil }
-func (q *quitter) AutoEdges() (engine.AutoEdge, error) { q.quit("AutoEdges"); return nil, nil }
+func (q *quitter) Validate() error                    { q.quit("Validate"); return nil }
+func (q *quitter) Cmp(r engine.Res) error             { q.quit("Cmp"); return engine.CmpFields(q, r) }
+func (q *quitter) UIDs() []autoedge.UID               { q.quit("UIDs"); return nil }
+func (q *quitter) AutoEdges() (autoedge.Needs, error) { q.quit("AutoEdges"); return nil, nil }
 
 // quitters declares resources: the first one quits in a method, and the others in none.
 func quitters(in string, n int) *gapi.Declared {

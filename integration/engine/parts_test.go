@@ -17,6 +17,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -66,9 +67,9 @@ func (x *piece) CheckApply(ctx context.Context, apply bool) (bool, error) {
 
 func (x *piece) Cmp(o engine.Res) error { return errors.Join(engine.CmpFields(x, o), x.CmpGroup(o)) }
 
-func (x *piece) UIDs() (list []engine.ResUID) {
+func (x *piece) UIDs() (list []autoedge.UID) {
 	for _, is := range x.Is {
-		list = append(list, traits.FileUID(engine.UIDOf(x), is))
+		list = append(list, traits.FileUID(autoedge.UIDOf(x), is))
 	}
 	return list
 }
@@ -81,24 +82,24 @@ func (x *piece) Clashes(o engine.Res) error {
 }
 
 // AutoEdges asks for all wants at once.
-func (x *piece) AutoEdges() (engine.AutoEdge, error) { return &pieceAsks{x: x}, nil }
+func (x *piece) AutoEdges() (autoedge.Needs, error) { return &pieceAsks{x: x}, nil }
 
 type pieceAsks struct {
 	x    *piece
 	done bool
 }
 
-func (a *pieceAsks) Next() (list []engine.ResUID) {
+func (a *pieceAsks) Next() (list []autoedge.UID) {
 	if a.done {
 		return nil
 	}
 	a.done = true
 	for _, want := range a.x.Wants {
-		base := engine.UIDOf(a.x)
+		base := autoedge.UIDOf(a.x)
 		want, base.Notifying = strings.CutPrefix(want, "+")
 		switch {
 		case strings.HasPrefix(want, "@"):
-			list = append(list, engine.NameUID(base, "piece", want[1:]))
+			list = append(list, autoedge.NameUID(base, "piece", want[1:]))
 		case strings.HasSuffix(want, "/*"):
 			list = append(list, traits.BelowUID(base, strings.TrimSuffix(want, "/*")))
 		default:

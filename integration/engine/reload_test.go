@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/transform"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -83,33 +84,33 @@ func (m *mate) CheckApply(ctx context.Context, apply bool) (bool, error) {
 }
 
 type partUID struct {
-	engine.BaseUID
+	autoedge.BaseUID
 	is string
 }
 
 func (u *partUID) String() string { return u.is }
 func (u *partUID) Hash() string   { return u.is }
 func (u *partUID) Useful() bool   { return true }
-func (u *partUID) IFF(o engine.ResUID) bool {
+func (u *partUID) IFF(o autoedge.UID) bool {
 	p, ok := o.(*partUID)
 	return ok && p.is == u.is
 }
 
-func (p *part) UIDs() []engine.ResUID { return []engine.ResUID{&partUID{engine.UIDOf(p), p.Is}} }
+func (p *part) UIDs() []autoedge.UID { return []autoedge.UID{&partUID{autoedge.UIDOf(p), p.Is}} }
 
-func (p *part) AutoEdges() (engine.AutoEdge, error) {
+func (p *part) AutoEdges() (autoedge.Needs, error) {
 	p.count.asked.Add(1)
 	a := &all{}
 	for _, w := range p.Wants {
-		a.uids = append(a.uids, &partUID{engine.UIDOf(p), w})
+		a.uids = append(a.uids, &partUID{autoedge.UIDOf(p), w})
 	}
 	return a, nil
 }
 
-type all struct{ uids []engine.ResUID }
+type all struct{ uids []autoedge.UID }
 
-func (a *all) Next() []engine.ResUID { return a.uids }
-func (a *all) Test([]bool) bool      { return false }
+func (a *all) Next() []autoedge.UID { return a.uids }
+func (a *all) Test([]bool) bool     { return false }
 
 // partNames are the names of what may be in a graph; the last ones are those of mates.
 var partNames = []string{"a", "b", "c", "d", "e"}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -95,28 +96,28 @@ func (r *stated) CheckApply(_ context.Context, apply bool) (bool, error) {
 	return false, nil
 }
 
-func (r *stated) Refresh() bool                       { r.def.call("Refresh"); return false }
-func (r *stated) SetRefresh(bool)                     { r.def.call("SetRefresh") }
-func (r *stated) Recv() map[string]*engine.Send       { r.def.call("Recv"); return nil }
-func (r *stated) SetRecv(map[string]*engine.Send)     { r.def.call("SetRecv") }
-func (r *stated) Sends() any                          { r.def.call("Sends"); return &statedSends{} }
-func (r *stated) UIDs() []engine.ResUID               { r.def.call("UIDs"); return []engine.ResUID{r.uid()} }
-func (r *stated) Leaving() bool                       { r.def.call("Leaving"); return false }
-func (r *stated) AutoEdges() (engine.AutoEdge, error) { r.def.call("AutoEdges"); return nil, nil }
-func (r *stated) Clashes(engine.Res) error            { r.def.call("Clashes"); return nil }
-func (r *stated) GroupKey() string                    { r.def.call("GroupKey"); return "all" }
-func (r *stated) GroupCmp(engine.GroupableRes) error  { r.def.call("GroupCmp"); return nil }
-func (r *stated) SetGroup([]engine.Res)               { r.def.call("SetGroup") }
-func (r *stated) Undone() bool                        { r.def.call("Undone"); return true }
-func (r *stated) Backends() []string                  { r.def.call("Backends"); return []string{"one"} }
-func (r *stated) Targeted() bool                      { r.def.call("Targeted"); return true }
-func (r *stated) Target() string                      { r.def.call("Target"); return "router" }
-func (r *stated) Overlaps() bool                      { r.def.call("Overlaps"); return true }
-func (r *stated) WatchesNothing() bool                { r.def.call("WatchesNothing"); return true }
-func (r *stated) Collects() bool                      { r.def.call("Collects"); return true }
+func (r *stated) Refresh() bool                      { r.def.call("Refresh"); return false }
+func (r *stated) SetRefresh(bool)                    { r.def.call("SetRefresh") }
+func (r *stated) Recv() map[string]*engine.Send      { r.def.call("Recv"); return nil }
+func (r *stated) SetRecv(map[string]*engine.Send)    { r.def.call("SetRecv") }
+func (r *stated) Sends() any                         { r.def.call("Sends"); return &statedSends{} }
+func (r *stated) UIDs() []autoedge.UID               { r.def.call("UIDs"); return []autoedge.UID{r.uid()} }
+func (r *stated) Leaving() bool                      { r.def.call("Leaving"); return false }
+func (r *stated) AutoEdges() (autoedge.Needs, error) { r.def.call("AutoEdges"); return nil, nil }
+func (r *stated) Clashes(engine.Res) error           { r.def.call("Clashes"); return nil }
+func (r *stated) GroupKey() string                   { r.def.call("GroupKey"); return "all" }
+func (r *stated) GroupCmp(engine.GroupableRes) error { r.def.call("GroupCmp"); return nil }
+func (r *stated) SetGroup([]engine.Res)              { r.def.call("SetGroup") }
+func (r *stated) Undone() bool                       { r.def.call("Undone"); return true }
+func (r *stated) Backends() []string                 { r.def.call("Backends"); return []string{"one"} }
+func (r *stated) Targeted() bool                     { r.def.call("Targeted"); return true }
+func (r *stated) Target() string                     { r.def.call("Target"); return "router" }
+func (r *stated) Overlaps() bool                     { r.def.call("Overlaps"); return true }
+func (r *stated) WatchesNothing() bool               { r.def.call("WatchesNothing"); return true }
+func (r *stated) Collects() bool                     { r.def.call("Collects"); return true }
 
-func (r *stated) uid() *engine.UID {
-	return &engine.UID{BaseUID: engine.UIDOf(r), Space: "stated", Key: "the same"}
+func (r *stated) uid() *autoedge.KeyUID {
+	return &autoedge.KeyUID{BaseUID: autoedge.UIDOf(r), Space: "stated", Key: "the same"}
 }
 
 func (r *stated) CheckApplyBatch(ctx context.Context, apply bool, members []engine.Res) (out []engine.Outcome) {

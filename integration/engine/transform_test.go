@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	_ "github.com/reactivegraph/mgmt/resources/all"
@@ -102,7 +103,7 @@ type odd struct {
 }
 
 func (*odd) Default() engine.Res                  { return &odd{} }
-func (*odd) AutoEdges() (engine.AutoEdge, error)  { return nil, errors.New("no idea") }
+func (*odd) AutoEdges() (autoedge.Needs, error)   { return nil, errors.New("no idea") }
 func (x *odd) Cmp(engine.Res) error               { return nil }
 func (x *odd) GroupCmp(engine.GroupableRes) error { return nil }
 
@@ -121,17 +122,17 @@ func (x *bell) Init(i *engine.Init) error { x.init = i; return x.NoopRes.Init(i)
 func (x *bell) Cmp(o engine.Res) error    { return engine.CmpFields(x, o) }
 func (*bell) GroupKey() string            { return "" }
 
-func (x *bell) AutoEdges() (engine.AutoEdge, error) {
-	u := engine.NameUIDOf(x, "test", x.Wants)
+func (x *bell) AutoEdges() (autoedge.Needs, error) {
+	u := autoedge.NameUIDOf(x, "test", x.Wants)
 	u.Reversed, u.Notifying = new(false), true
 	return &once{u}, nil
 }
 
-type once struct{ uid engine.ResUID }
+type once struct{ uid autoedge.UID }
 
 func (o *once) Test([]bool) bool { return false }
-func (o *once) Next() []engine.ResUID {
-	return []engine.ResUID{o.uid}
+func (o *once) Next() []autoedge.UID {
+	return []autoedge.UID{o.uid}
 }
 
 func (x *bell) CheckApply(_ context.Context, apply bool) (bool, error) {

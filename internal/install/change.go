@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -162,7 +163,7 @@ func (r *running) Receivers(id string) []string {
 }
 
 // Sharing implements gapi.Running.
-func (r *running) Sharing(u engine.ResUID) iter.Seq[string] {
+func (r *running) Sharing(u autoedge.UID) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for id := range r.Parts.Sharing(u) {
 			if !slices.Contains(r.goes, id) && !yield(id) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
@@ -215,13 +216,13 @@ func (r *GroupRes) Leaving() bool { return r.absent() }
 // UIDs names the group, and its number if it is said. One of another system is
 // nothing that others could mean. A file may name its group by the number, so both
 // are told.
-func (r *GroupRes) UIDs() []engine.ResUID {
+func (r *GroupRes) UIDs() []autoedge.UID {
 	if accountRoot(r.Root) != "" {
 		return nil
 	}
-	uids := []engine.ResUID{traits.GroupUID(engine.UIDOf(r), r.Name())}
+	uids := []autoedge.UID{traits.GroupUID(autoedge.UIDOf(r), r.Name())}
 	if r.GID != nil {
-		uids = append(uids, traits.GroupUID(engine.UIDOf(r), strconv.Itoa(*r.GID)))
+		uids = append(uids, traits.GroupUID(autoedge.UIDOf(r), strconv.Itoa(*r.GID)))
 	}
 	return uids
 }
@@ -237,7 +238,7 @@ func (r *GroupRes) Clashes(other engine.Res) error {
 
 // AutoEdges wants, of another system, the folder that its databases are in, and the users
 // that are to be members.
-func (r *GroupRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *GroupRes) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	if accountRoot(r.Root) != "" {
 		w.Path(accountRoot(r.Root) + "/etc")

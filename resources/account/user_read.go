@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
@@ -150,13 +151,13 @@ func (r *UserRes) Leaving() bool { return r.absent() }
 // UIDs names the user, and his number if it is said. One of another system is
 // nothing that others could mean. A file may name its owner by the number, so both
 // are told.
-func (r *UserRes) UIDs() []engine.ResUID {
+func (r *UserRes) UIDs() []autoedge.UID {
 	if accountRoot(r.Root) != "" {
 		return nil
 	}
-	uids := []engine.ResUID{traits.UserUID(engine.UIDOf(r), r.Name())}
+	uids := []autoedge.UID{traits.UserUID(autoedge.UIDOf(r), r.Name())}
 	if r.UID != nil {
-		uids = append(uids, traits.UserUID(engine.UIDOf(r), strconv.Itoa(*r.UID)))
+		uids = append(uids, traits.UserUID(autoedge.UIDOf(r), strconv.Itoa(*r.UID)))
 	}
 	return uids
 }
@@ -172,7 +173,7 @@ func (r *UserRes) Clashes(other engine.Res) error {
 
 // AutoEdges wants the groups, the folder that the home is in, and the package that brings
 // the shell. A user who is to go has to go before his groups do, and after the service of his name has stopped.
-func (r *UserRes) AutoEdges() (engine.AutoEdge, error) {
+func (r *UserRes) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	if accountRoot(r.Root) != "" {
 		w.Path(accountRoot(r.Root) + "/etc")

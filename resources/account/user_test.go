@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -341,7 +342,7 @@ func TestUserEdges(t *testing.T) {
 	edges, err := r.AutoEdges()
 	kindtest.Must(t, err)
 	for _, u := range edges.Next() {
-		if group := engine.SpaceOf(u) == traits.SpaceGroup; group == u.IsReversed() {
+		if group := autoedge.SpaceOf(u) == traits.SpaceGroup; group == u.IsReversed() {
 			t.Errorf("%s goes before the user: %t", u, u.IsReversed())
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -214,8 +215,8 @@ func (r *Gzip) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the compressed file.
 // Files and folders with that path then know it.
-func (r *Gzip) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
+func (r *Gzip) UIDs() []autoedge.UID {
+	return []autoedge.UID{traits.FileUID(autoedge.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // Rooted says that a folder is enough for all but owners.
@@ -224,7 +225,7 @@ func (r *Gzip) Rooted() (writes, apart []string) { return r.made().Rooted() }
 // AutoEdges wants the input, the owner, the group, and the edges of every file.
 // An input that another resource makes comes first by that.
 // It does no I/O: it only states wishes.
-func (r *Gzip) AutoEdges() (engine.AutoEdge, error) {
+func (r *Gzip) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	w.Written(r.made().Path)
 	if r.Input != "" {

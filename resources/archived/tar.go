@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -208,8 +209,8 @@ func (r *Tar) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs names the archive.
 // With extract it is the folder, without the slash at its end.
-func (r *Tar) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
+func (r *Tar) UIDs() []autoedge.UID {
+	return []autoedge.UID{traits.FileUID(autoedge.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // Rooted says that a folder is enough for all but owners.
@@ -218,7 +219,7 @@ func (r *Tar) Rooted() (writes, apart []string) { return r.made().Rooted() }
 // AutoEdges wants the inputs or the archive that is unpacked, the owner, the group, and the edges
 // of every file.
 // It does no I/O: it only states wishes.
-func (r *Tar) AutoEdges() (engine.AutoEdge, error) {
+func (r *Tar) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	w.Written(r.made().Path)
 	for _, in := range r.Inputs {
@@ -227,7 +228,7 @@ func (r *Tar) AutoEdges() (engine.AutoEdge, error) {
 	}
 	if r.Extract != "" {
 		w.Path(r.Extract)
-		w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.made().Path)) // the folder
+		w.Ask = append(w.Ask, autoedge.NameUIDOf(r, "file", r.made().Path)) // the folder
 	}
 	w.Account(r.Owner, r.Group)
 	return w, nil

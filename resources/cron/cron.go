@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/names"
@@ -226,11 +227,11 @@ func (r *Res) Leaving() bool { return r.absent() }
 
 // UIDs names the file of the timer. So a file resource of that path clashes with it,
 // and a folder above comes first. A timer of the session clashes with timers only.
-func (r *Res) UIDs() []engine.ResUID {
+func (r *Res) UIDs() []autoedge.UID {
 	if r.Session {
-		return []engine.ResUID{&engine.UID{BaseUID: engine.UIDOf(r), Space: spaceSession, Key: r.timer()}}
+		return []autoedge.UID{&autoedge.KeyUID{BaseUID: autoedge.UIDOf(r), Space: spaceSession, Key: r.timer()}}
 	}
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), filepath.Join(r.root+systemUnits, r.timer()))}
+	return []autoedge.UID{traits.FileUID(autoedge.UIDOf(r), filepath.Join(r.root+systemUnits, r.timer()))}
 }
 
 // AutoEdges wants the file of the unit that it starts, or else the nearest managed
@@ -238,7 +239,7 @@ func (r *Res) UIDs() []engine.ResUID {
 // before its service is stopped. It only names things; the engine joins the names
 // with the graph, and names without a resource make no edge. Packages put units
 // below /lib or /usr/lib, by the distribution. A timer of the session wants only units that all users have.
-func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	if r.absent() {
 		base := w.Base()

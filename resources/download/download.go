@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -234,13 +235,13 @@ func (r *Res) RootedPart() (part engine.Res, writes, fields []string) {
 }
 
 // UIDs names the file.
-func (r *Res) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.made().Path))}
+func (r *Res) UIDs() []autoedge.UID {
+	return []autoedge.UID{traits.FileUID(autoedge.UIDOf(r), path.Clean(r.made().Path))}
 }
 
 // AutoEdges wants the file that it is copied from, the owner, the group, and the edges of every
 // file.
-func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	w.Written(r.made().Path)
 	if p := r.source(); p != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
@@ -123,8 +124,8 @@ func own(match *regexp.Regexp, line string) string {
 func (r *Line) Leaving() bool { return r.absent() }
 
 // UIDs names the file that it is in.
-func (r *Line) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.File))}
+func (r *Line) UIDs() []autoedge.UID {
+	return []autoedge.UID{traits.FileUID(autoedge.UIDOf(r), path.Clean(r.File))}
 }
 
 // Rooted says that a folder is enough for all but the command.
@@ -134,9 +135,9 @@ func (r *Line) Rooted() (writes, apart []string) {
 
 // AutoEdges wants the file of that name, and the edges of every file.
 // The folder and the package of the file come by Written.
-func (r *Line) AutoEdges() (engine.AutoEdge, error) {
+func (r *Line) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
-	w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.File))
+	w.Ask = append(w.Ask, autoedge.NameUIDOf(r, "file", r.File))
 	w.Written(r.File)
 	return w, nil
 }

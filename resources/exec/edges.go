@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -13,8 +13,8 @@ import (
 // else looks at it.
 // The line is the written one. Arguments that stand in a list of their own are not a part of it.
 // Two execs of one line have equal UIDs. They do not clash, since a command may run at several places of a graph.
-func (x *Res) UIDs() []engine.ResUID {
-	return []engine.ResUID{&engine.UID{BaseUID: engine.UIDOf(x), Space: "exec", Key: x.mainCommand().line}}
+func (x *Res) UIDs() []autoedge.UID {
+	return []autoedge.UID{&autoedge.KeyUID{BaseUID: autoedge.UIDOf(x), Space: "exec", Key: x.mainCommand().line}}
 }
 
 // AutoEdges wants the things that the commands need before they can run: the
@@ -23,7 +23,7 @@ func (x *Res) UIDs() []engine.ResUID {
 // have the programs. Unmanaged things make no edge. A word of a shell's script is
 // not looked at, since only the shell knows its meaning. The engine joins the names
 // with the graph, and reads no file for that.
-func (x *Res) AutoEdges() (engine.AutoEdge, error) {
+func (x *Res) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(x)
 	var paths, args []string
 	for _, c := range x.commands() {

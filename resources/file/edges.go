@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -15,8 +15,8 @@ func (r *Res) Leaving() bool { return r.State == Absent }
 
 // UIDs names the file by its path.
 // Other kinds that want a file or folder find it by this path.
-func (r *Res) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath()))}
+func (r *Res) UIDs() []autoedge.UID {
+	return []autoedge.UID{traits.FileUID(autoedge.UIDOf(r), path.Clean(r.filePath()))}
 }
 
 // Rooted says that a folder is enough for all but owners, labels and commands.
@@ -28,7 +28,7 @@ func (r *Res) Rooted() (writes, apart []string) {
 // in the content of a unit, the owner and the group. It wants the package that has the path, or its
 // folder in /etc; and to come before the service that it configures.
 // It does no I/O: it only states wishes, and the transform finds the resources that fulfil them.
-func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (autoedge.Needs, error) {
 	// Each wish names a path or an account; a wish that no resource fulfils makes no edge.
 	p := r.filePath()
 	w := edges.New(r)

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -32,7 +32,7 @@ func TestFileEdges(t *testing.T) {
 		}
 	}
 	parent := &Res{Path: "/a/"}
-	if !parent.UIDs()[0].IFF(traits.FileUID(engine.BaseUID{}, "/a")) {
+	if !parent.UIDs()[0].IFF(traits.FileUID(autoedge.BaseUID{}, "/a")) {
 		t.Error("a folder is not found by its path")
 	}
 }

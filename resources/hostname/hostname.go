@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/names"
@@ -182,12 +183,12 @@ No other file is altered: a line in /etc/hosts is of the kind ` + "`host`" + `.`
 }
 
 // UIDs names the file that holds the name.
-func (r *Res) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.FileUID(engine.UIDOf(r), staticFile)}
+func (r *Res) UIDs() []autoedge.UID {
+	return []autoedge.UID{traits.FileUID(autoedge.UIDOf(r), staticFile)}
 }
 
 // AutoEdges wants the nearest managed folder above the file, and the mount there.
-func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	w.Above(staticFile)
 	return w, nil

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
@@ -179,10 +180,10 @@ func (r *Res) RootedPart() (part engine.Res, writes, fields []string) {
 func (r *Res) Leaving() bool { return r.state() != Exists && r.state() != Listed }
 
 // UIDs names the mount by its path, and the table that it is in.
-func (r *Res) UIDs() []engine.ResUID {
-	uids := []engine.ResUID{traits.MountUID(engine.UIDOf(r), r.path())}
+func (r *Res) UIDs() []autoedge.UID {
+	uids := []autoedge.UID{traits.MountUID(autoedge.UIDOf(r), r.path())}
 	if r.Persist {
-		uids = append(uids, traits.FileUID(engine.UIDOf(r), path.Clean(r.table())))
+		uids = append(uids, traits.FileUID(autoedge.UIDOf(r), path.Clean(r.table())))
 	}
 	return uids
 }
@@ -192,7 +193,7 @@ func (r *Res) UIDs() []engine.ResUID {
 // mount that is to go has to go before the mount above it, which may show again
 // then, and before its source. It names, and looks at nothing: the engine joins the
 // names with the resources of the graph. Names that it finds nowhere make no edge.
-func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	if r.Type != "" {
 		for _, dir := range []string{"/sbin/mount.", "/usr/sbin/mount."} { // with a base of its own
@@ -205,7 +206,7 @@ func (r *Res) AutoEdges() (engine.AutoEdge, error) {
 	w.Path(r.path())
 	w.Path(r.Device)
 	if r.Persist && !strings.HasPrefix(path.Clean(r.table()), strings.TrimSuffix(r.path(), "/")+"/") { // a table in the mount comes later
-		w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.table()))
+		w.Ask = append(w.Ask, autoedge.NameUIDOf(r, "file", r.table()))
 		w.Above(r.table())
 	}
 	return w, nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/procfile"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 	"github.com/reactivegraph/mgmt/resources/internal/rtnet"
@@ -186,12 +187,12 @@ func (r *Res) Cmp(o engine.Res) error { return engine.CmpFields(r, o) }
 
 // UIDs is the name of the interface, under which it is found whatever the resource is
 // called.
-func (r *Res) UIDs() []engine.ResUID {
-	return []engine.ResUID{engine.NameUIDOf(r, "net", r.link())}
+func (r *Res) UIDs() []autoedge.UID {
+	return []autoedge.UID{autoedge.NameUIDOf(r, "net", r.link())}
 }
 
 // AutoEdges wants nothing.
-func (*Res) AutoEdges() (engine.AutoEdge, error) { return nil, nil }
+func (*Res) AutoEdges() (autoedge.Needs, error) { return nil, nil }
 
 // Clashes says what two resources want differently of one interface.
 func (r *Res) Clashes(other engine.Res) error {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/names"
@@ -18,10 +19,10 @@ import (
 func (r *Res) Leaving() bool { return r.state() != svc.Running }
 
 // UIDs names the unit, and the file of the settings if it is managed.
-func (r *Res) UIDs() []engine.ResUID {
-	list := []engine.ResUID{traits.SvcUID(engine.UIDOf(r), names.ServiceBase(r.unit()), false)}
+func (r *Res) UIDs() []autoedge.UID {
+	list := []autoedge.UID{traits.SvcUID(autoedge.UIDOf(r), names.ServiceBase(r.unit()), false)}
 	if r.hasSettings() {
-		list = append(list, traits.FileUID(engine.UIDOf(r), r.settingsPath()))
+		list = append(list, traits.FileUID(autoedge.UIDOf(r), r.settingsPath()))
 	}
 	return list
 }
@@ -32,7 +33,7 @@ const template = "systemd-nspawn@.service"
 // AutoEdges wants the image, or the nearest managed folder above it, the settings, the additions to
 // the unit, the folders bound into the container, and the package that has systemd-nspawn. An
 // absent container wants to come before the removal of its image.
-func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	if r.absent() {
 		base := w.Base()

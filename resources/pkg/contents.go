@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
@@ -46,7 +47,7 @@ const surveyTime = 30 * time.Second
 func (r *Res) Survey(ctx context.Context, h engine.Host, members []engine.Res) ([]engine.Surveyed, error) {
 	all := make([]engine.Surveyed, len(members))
 	add := func(i int, file string) {
-		all[i].UIDs = append(all[i].UIDs, traits.PkgFileUID(engine.UIDOf(members[i]), file))
+		all[i].UIDs = append(all[i].UIDs, traits.PkgFileUID(autoedge.UIDOf(members[i]), file))
 	}
 	for i, m := range members {
 		for _, file := range backends.KnownFiles(m.Name()) {

@@ -3,7 +3,7 @@ package pkg
 import (
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -22,11 +22,11 @@ func (r *Res) Leaving() bool { return r.state() == uninstalled }
 // UIDs names the package and the files that packages of its name have by custom.
 // Survey tells its other files. An architecture, as in libc6:i386, is left out,
 // since others ask by the plain name.
-func (r *Res) UIDs() []engine.ResUID {
+func (r *Res) UIDs() []autoedge.UID {
 	plain, _, _ := strings.Cut(r.Name(), ":")
-	uids := []engine.ResUID{traits.PkgUID(engine.UIDOf(r), plain)}
+	uids := []autoedge.UID{traits.PkgUID(autoedge.UIDOf(r), plain)}
 	for _, form := range paths {
-		uids = append(uids, traits.PkgFileUID(engine.UIDOf(r), strings.Replace(form, "%s", plain, 1)))
+		uids = append(uids, traits.PkgFileUID(autoedge.UIDOf(r), strings.Replace(form, "%s", plain, 1)))
 	}
 	return uids
 }
@@ -48,7 +48,7 @@ func spellings(p string) []string {
 // AutoEdges wants nothing: resources that need a package ask for it. A package that
 // is to go wants that the service of its name is stopped before. A service that runs
 // while its package goes would fail, or keep the removal from ending.
-func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (autoedge.Needs, error) {
 	if !r.Leaving() {
 		return nil, nil
 	}

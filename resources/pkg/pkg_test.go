@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -360,21 +361,21 @@ func TestPkgEdges(t *testing.T) {
 	r := &Res{}
 	r.SetKind("pkg")
 	r.SetName("nginx:amd64")
-	has := func(uids []engine.ResUID, u engine.ResUID) bool {
-		return slices.ContainsFunc(uids, func(o engine.ResUID) bool { return o.IFF(u) })
+	has := func(uids []autoedge.UID, u autoedge.UID) bool {
+		return slices.ContainsFunc(uids, func(o autoedge.UID) bool { return o.IFF(u) })
 	}
 	for _, path := range []string{"/usr/sbin/nginx", "/etc/nginx", "/lib/systemd/system/nginx.service"} {
-		u := traits.PkgFileUID(engine.BaseUID{}, path)
+		u := traits.PkgFileUID(autoedge.BaseUID{}, path)
 		if !has(r.UIDs(), u) {
 			t.Errorf("it does not have %s", path)
 		}
 	}
-	if !has(r.UIDs(), traits.PkgUID(engine.BaseUID{}, "nginx")) {
+	if !has(r.UIDs(), traits.PkgUID(autoedge.BaseUID{}, "nginx")) {
 		t.Error("it is not named by its name")
 	}
 	f := &file.Res{Path: "/etc/nginx/conf.d/a.conf"}
 	edges, err := f.AutoEdges()
-	if err != nil || !has(edges.Next(), traits.PkgFileUID(engine.BaseUID{}, "/etc/nginx")) {
+	if err != nil || !has(edges.Next(), traits.PkgFileUID(autoedge.BaseUID{}, "/etc/nginx")) {
 		t.Errorf("a file does not ask for the package of its folder: %v", err)
 	}
 }
@@ -505,10 +506,10 @@ func TestPackageGoesAfterItsService(t *testing.T) {
 	gone.State = uninstalled
 	e, err := gone.AutoEdges()
 	kindtest.Must(t, err)
-	want := traits.SvcUID(engine.BaseUID{}, "nginx", false)
+	want := traits.SvcUID(autoedge.BaseUID{}, "nginx", false)
 	for e != nil {
 		next := e.Next()
-		if slices.ContainsFunc(next, func(u engine.ResUID) bool { return want.IFF(u) && u.IsReversed() }) {
+		if slices.ContainsFunc(next, func(u autoedge.UID) bool { return want.IFF(u) && u.IsReversed() }) {
 			return
 		}
 		if len(next) == 0 || !e.Test(make([]bool, len(next))) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 	"github.com/reactivegraph/mgmt/traits"
@@ -18,8 +19,8 @@ func (r *Res) Leaving() bool {
 }
 
 // UIDs names the service without the suffix .service.
-func (r *Res) UIDs() []engine.ResUID {
-	return []engine.ResUID{traits.SvcUID(engine.UIDOf(r), backends.BaseName(r.Name()), r.Session)}
+func (r *Res) UIDs() []autoedge.UID {
+	return []autoedge.UID{traits.SvcUID(autoedge.UIDOf(r), backends.BaseName(r.Name()), r.Session)}
 }
 
 // Clashes refuses two resources that want one service to be two things.
@@ -43,7 +44,7 @@ var configs = []string{"/etc/init.d/", "/etc/conf.d/", "/etc/default/", "/etc/sy
 // AutoEdges wants the unit file, the script and the folder of the configuration, the package of the
 // same name, and the packages that have those files; and the user and the group of the same name,
 // if it may run. The resource of its unit file wants the things that the file names: see UnitFile.
-func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	name, unit := backends.BaseName(r.Name()), backends.UnitName(r.Name())
 	w.Ask = append(w.Ask, traits.PkgUID(w.Base(), name))

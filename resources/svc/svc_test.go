@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -508,7 +509,7 @@ func TestSvcPolls(t *testing.T) {
 }
 
 // asked returns what a resource asks for first, each as text.
-func asks(t *testing.T, r engine.EdgeableRes) []engine.ResUID {
+func asks(t *testing.T, r engine.EdgeableRes) []autoedge.UID {
 	t.Helper()
 	e, err := r.AutoEdges()
 	if err != nil {
@@ -522,7 +523,7 @@ func TestSvcEdges(t *testing.T) {
 	reg := on(t, withSystemd)
 	web := of(t, reg, "nginx.service", Res{})
 	web.SetKind("svc")
-	asks := func(r engine.EdgeableRes, want engine.ResUID) (found, before bool) {
+	asks := func(r engine.EdgeableRes, want autoedge.UID) (found, before bool) {
 		for _, u := range asks(t, r) {
 			if fmt.Sprintf("%T", u) == fmt.Sprintf("%T", want) && want.IFF(u) {
 				return true, u.IsReversed()
@@ -530,17 +531,17 @@ func TestSvcEdges(t *testing.T) {
 		}
 		return false, false
 	}
-	for _, want := range []engine.ResUID{
-		traits.PkgUID(engine.BaseUID{}, "nginx"), traits.FileUID(engine.BaseUID{}, "/etc/nginx"), traits.FileUID(engine.BaseUID{}, "/etc/nginx.conf"),
-		traits.FileUID(engine.BaseUID{}, "/etc/systemd/system/nginx.service"), traits.FileUID(engine.BaseUID{}, "/etc/default/nginx"),
-		traits.PkgFileUID(engine.BaseUID{}, "/usr/lib/systemd/system/nginx.service"), traits.PkgFileUID(engine.BaseUID{}, "/etc/init.d/nginx"),
-		traits.UserUID(engine.BaseUID{}, "nginx"), traits.GroupUID(engine.BaseUID{}, "nginx"),
+	for _, want := range []autoedge.UID{
+		traits.PkgUID(autoedge.BaseUID{}, "nginx"), traits.FileUID(autoedge.BaseUID{}, "/etc/nginx"), traits.FileUID(autoedge.BaseUID{}, "/etc/nginx.conf"),
+		traits.FileUID(autoedge.BaseUID{}, "/etc/systemd/system/nginx.service"), traits.FileUID(autoedge.BaseUID{}, "/etc/default/nginx"),
+		traits.PkgFileUID(autoedge.BaseUID{}, "/usr/lib/systemd/system/nginx.service"), traits.PkgFileUID(autoedge.BaseUID{}, "/etc/init.d/nginx"),
+		traits.UserUID(autoedge.BaseUID{}, "nginx"), traits.GroupUID(autoedge.BaseUID{}, "nginx"),
 	} {
 		if found, before := asks(web, want); !found || !before {
 			t.Errorf("%s: %t, %t", want, found, before)
 		}
 	}
-	for p, want := range map[string]engine.ResUID{
+	for p, want := range map[string]autoedge.UID{
 		"/etc/nginx/conf.d/a.conf": web.UIDs()[0],
 		"/etc/nginx/":              web.UIDs()[0],
 		"/etc/nginx":               nil,
@@ -548,7 +549,7 @@ func TestSvcEdges(t *testing.T) {
 		"/etc/systemd/system/nginx.service.d/x.conf":    web.UIDs()[0],
 		"/lib/systemd/system/nginx.service.d/x.conf":    web.UIDs()[0],
 		"/etc/systemd/system/nginx.service":             nil,
-		"/etc/systemd/user/nginx.service.d/x.conf":      traits.SvcUID(engine.BaseUID{}, "nginx", true),
+		"/etc/systemd/user/nginx.service.d/x.conf":      traits.SvcUID(autoedge.BaseUID{}, "nginx", true),
 		"/etc/systemd/system/multi-user.target.wants/x": nil,
 	} {
 		f := &file.Res{Path: p}
@@ -562,15 +563,15 @@ func TestSvcEdges(t *testing.T) {
 		}
 	}
 	for _, r := range []*Res{of(t, reg, "nginx", Res{State: "stopped"}), of(t, reg, "nginx", Res{Session: true})} {
-		if found, _ := asks(r, traits.UserUID(engine.BaseUID{}, "nginx")); found {
+		if found, _ := asks(r, traits.UserUID(autoedge.BaseUID{}, "nginx")); found {
 			t.Errorf("%+v waits for a user", r)
 		}
 	}
-	if found, _ := asks(of(t, reg, "app@1", Res{}), traits.UserUID(engine.BaseUID{}, "app")); !found {
+	if found, _ := asks(of(t, reg, "app@1", Res{}), traits.UserUID(autoedge.BaseUID{}, "app")); !found {
 		t.Error("an instance does not ask for the user of its template")
 	}
 	user := of(t, reg, "sync", Res{Session: true})
-	if found, _ := asks(user, traits.FileUID(engine.BaseUID{}, "/etc/systemd/user/sync.service")); !found {
+	if found, _ := asks(user, traits.FileUID(autoedge.BaseUID{}, "/etc/systemd/user/sync.service")); !found {
 		t.Error("the unit file of a session")
 	}
 	if user.UIDs()[0].IFF(of(t, reg, "sync", Res{}).UIDs()[0]) {
@@ -606,7 +607,7 @@ WorkingDirectory=~
 		f := &file.Res{Path: p, Content: &content}
 		f.SetKind("file")
 		for _, u := range asks(t, f) {
-			switch engine.SpaceOf(u) {
+			switch autoedge.SpaceOf(u) {
 			case traits.SpaceMount, traits.SpaceSvc, traits.SpaceSession:
 			default:
 				all = append(all, u.String())

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/confined"
@@ -451,19 +452,19 @@ func (r *Res) Leaving() bool { return r.absent() }
 // UIDs names the parameter, and the file that it is in.
 // The key has dots between its parts, as people write it. Two resources that write one parameter in different notations have the
 // same UID, so Clashes is asked about them.
-func (r *Res) UIDs() []engine.ResUID {
-	uids := []engine.ResUID{&engine.UID{BaseUID: engine.UIDOf(r), Space: "sysctl", Key: swapSeparators(r.key())}}
+func (r *Res) UIDs() []autoedge.UID {
+	uids := []autoedge.UID{&autoedge.KeyUID{BaseUID: autoedge.UIDOf(r), Space: "sysctl", Key: swapSeparators(r.key())}}
 	if r.Persist {
-		uids = append(uids, traits.FileUID(engine.UIDOf(r), path.Clean(r.filePath())))
+		uids = append(uids, traits.FileUID(autoedge.UIDOf(r), path.Clean(r.filePath())))
 	}
 	return uids
 }
 
 // AutoEdges wants the file of that name, and the nearest managed folder above it.
-func (r *Res) AutoEdges() (engine.AutoEdge, error) {
+func (r *Res) AutoEdges() (autoedge.Needs, error) {
 	w := edges.New(r)
 	if r.Persist {
-		w.Ask = append(w.Ask, engine.NameUIDOf(r, "file", r.filePath()))
+		w.Ask = append(w.Ask, autoedge.NameUIDOf(r, "file", r.filePath()))
 		w.Above(r.filePath())
 	}
 	return w, nil

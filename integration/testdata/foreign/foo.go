@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -227,18 +228,18 @@ func (u *FooUID) GetKind() string  { return "foo" }
 func (u *FooUID) IsReversed() bool { return u.asks }
 
 // IFF aka if and only if they're equivalent, return true.
-func (u *FooUID) IFF(uid engine.ResUID) bool {
+func (u *FooUID) IFF(uid autoedge.UID) bool {
 	other, ok := uid.(*FooUID)
 	return ok && u.file == other.file
 }
 
 // UIDs includes all params to make a unique identification of this object.
-func (obj *FooRes) UIDs() []engine.ResUID {
-	return []engine.ResUID{&FooUID{name: obj.Name(), file: obj.File}}
+func (obj *FooRes) UIDs() []autoedge.UID {
+	return []autoedge.UID{&FooUID{name: obj.Name(), file: obj.File}}
 }
 
 // AutoEdges asks for the foo that comes first.
-func (obj *FooRes) AutoEdges() (engine.AutoEdge, error) {
+func (obj *FooRes) AutoEdges() (autoedge.Needs, error) {
 	if obj.After == "" {
 		return nil, nil
 	}
@@ -246,10 +247,10 @@ func (obj *FooRes) AutoEdges() (engine.AutoEdge, error) {
 }
 
 // fooEdge asks once.
-type fooEdge struct{ uid engine.ResUID }
+type fooEdge struct{ uid autoedge.UID }
 
 // Next gives the candidates.
-func (e *fooEdge) Next() []engine.ResUID { return []engine.ResUID{e.uid} }
+func (e *fooEdge) Next() []autoedge.UID { return []autoedge.UID{e.uid} }
 
 // Test ends it, whether or not there is such a foo.
 func (e *fooEdge) Test([]bool) bool { return false }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -31,9 +32,9 @@ func resource() engine.Res {
 }
 
 // texts are the questions; "after" marks those whose resource comes after the asker.
-func texts(list []engine.ResUID) (out []string) {
+func texts(list []autoedge.UID) (out []string) {
 	for _, u := range list {
-		uid := u.(*engine.UID)
+		uid := u.(*autoedge.KeyUID)
 		text := uid.String()
 		if uid.Reversed != nil && !*uid.Reversed {
 			text += " after"
@@ -43,7 +44,7 @@ func texts(list []engine.ResUID) (out []string) {
 	return out
 }
 
-func want(t *testing.T, got []engine.ResUID, want ...string) {
+func want(t *testing.T, got []autoedge.UID, want ...string) {
 	t.Helper()
 	if list := texts(got); !slices.Equal(list, want) {
 		t.Errorf("it asks for\n%s\nwant\n%s", strings.Join(list, "\n"), strings.Join(want, "\n"))

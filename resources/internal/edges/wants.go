@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -12,27 +13,27 @@ import (
 // and paths. An unmanaged path is asked for again as its folder, and so on up, so the first match
 // is the nearest one of the graph. At each of them the mount there is asked for, too.
 type wants struct {
-	Ask        []engine.ResUID // the next question: at first the things, then the paths
-	paths      []*engine.UID   // those for which nothing was found yet; each is asked by again, one folder up
-	things     int32           // how many of them stand in ask
+	Ask        []autoedge.UID     // the next question: at first the things, then the paths
+	paths      []*autoedge.KeyUID // those for which nothing was found yet; each is asked by again, one folder up
+	things     int32              // how many of them stand in ask
 	begun      bool
 	FixedOrder bool // the present request keeps its direction where both are to go
 
 	// Room for what most of them ask for: there is one of each file of a graph.
-	asks   [3]engine.ResUID
-	folder [1]*engine.UID
-	mount  [1]engine.UID
-	Pkg    engine.UID // the first one; whatever it asks for, its base is that of all
-	parent engine.UID
+	asks   [3]autoedge.UID
+	folder [1]*autoedge.KeyUID
+	mount  [1]autoedge.KeyUID
+	Pkg    autoedge.KeyUID // the first one; whatever it asks for, its base is that of all
+	parent autoedge.KeyUID
 }
 
 func New(r engine.Res) *wants {
-	w := &wants{Pkg: *traits.PkgFileUID(engine.UIDOf(r), "")}
+	w := &wants{Pkg: *traits.PkgFileUID(autoedge.UIDOf(r), "")}
 	w.Ask, w.paths = w.asks[:0], w.folder[:0]
 	return w
 }
 
-func (w *wants) Base() engine.BaseUID {
+func (w *wants) Base() autoedge.BaseUID {
 	b := w.Pkg.BaseUID
 	b.FixedOrder = w.FixedOrder
 	return b
@@ -74,7 +75,7 @@ func (w *wants) Account(user, group string) {
 func (w *wants) Installed(p string) {
 	u := &w.Pkg
 	if u.Key != "" {
-		u = new(engine.UID)
+		u = new(autoedge.KeyUID)
 	}
 	*u = *traits.PkgFileUID(w.Base(), path.Clean(p))
 	w.Ask = append(w.Ask, u)
@@ -94,14 +95,14 @@ func (w *wants) Written(p string) {
 }
 
 // Next asks for the things once, and for the paths as far up as they have come.
-func (w *wants) Next() []engine.ResUID {
+func (w *wants) Next() []autoedge.UID {
 	if w.begun {
 		w.Ask = w.Ask[:0]
 	}
 	w.begun, w.things = true, int32(len(w.Ask))
 	mounts := w.mount[:] // at the same paths
 	if len(w.paths) > 1 {
-		mounts = make([]engine.UID, len(w.paths)) // one that is found is kept, and the next question comes
+		mounts = make([]autoedge.KeyUID, len(w.paths)) // one that is found is kept, and the next question comes
 	}
 	for _, u := range w.paths {
 		w.Ask = append(w.Ask, u)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
@@ -44,7 +45,7 @@ func Asked(t *testing.T, r engine.EdgeableRes, there ...string) (all []string) {
 			if !u.IsReversed() {
 				t.Errorf("%s comes after who asks for it", u)
 			}
-			if engine.SpaceOf(u) != traits.SpaceMount { // asked for with each path; see TestMountEdges
+			if autoedge.SpaceOf(u) != traits.SpaceMount { // asked for with each path; see TestMountEdges
 				all = append(all, u.String())
 			}
 			found[i] = slices.Contains(there, u.String())

@@ -1,6 +1,7 @@
-package engine
+package autoedge
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -20,7 +21,7 @@ type BaseUID struct {
 	Notifying bool
 
 	// FixedOrder says, of a UID in a question, that the direction is the same one where both
-	// are to go; see LeavingRes.
+	// are to go; see engine.LeavingRes.
 	FixedOrder bool
 
 	// Flags say more of a UID that is data. A UID with methods of its own has methods for that.
@@ -56,24 +57,24 @@ func (u *BaseUID) HasFixedOrder() bool { return u.FixedOrder }
 
 // IFF reports whether both are the base of the same resource. A kind that can be
 // asked for has a type of its own, with its own IFF.
-func (u *BaseUID) IFF(o ResUID) bool {
+func (u *BaseUID) IFF(o UID) bool {
 	b, ok := o.(*BaseUID)
 	return ok && b.Kind == u.Kind && b.Name == u.Name
 }
 
 // NameUIDOf returns the UID by which r asks for the resource of that kind and name,
-// or a further name of r. Every resource has such a UID without saying so, and an EdgeableRes may have more.
-func NameUIDOf(r Resource, kind, name string) *UID { return NameUID(UIDOf(r), kind, name) }
+// or a further name of r. Every resource has such a UID without saying so, and an engine.EdgeableRes may have more.
+func NameUIDOf(r Resource, kind, name string) *KeyUID { return NameUID(UIDOf(r), kind, name) }
 
 // NameUID is a resource by its kind and its name in the graph. It has no space: its key is the id of the resource.
-func NameUID(base BaseUID, kind, name string) *UID {
-	return &UID{BaseUID: base, Key: schema.Ref{Kind: kind, Name: name}.ID()}
+func NameUID(base BaseUID, kind, name string) *KeyUID {
+	return &KeyUID{BaseUID: base, Key: schema.Ref{Kind: kind, Name: name}.ID()}
 }
 
-// UID names a thing by data alone: a key in a space, such as a path in the space file. A kind that is made of
+// KeyUID names a thing by data alone: a key in a space, such as a path in the space file. A kind that is made of
 // data, or that is in another process, can give and ask by any UID of this type. All UIDs of this module are of
 // this type; package traits makes those of the kinds that are known to others.
-type UID struct {
+type KeyUID struct {
 	BaseUID
 	Space string // what sort of thing the key names; "pkg with" is shown with its key behind it, and file as file[key]; empty for a resource (NameUID)
 	Key   string // which one; equal keys of a space are one thing. Between parts of a key stands a NUL, which is shown as a slash
@@ -83,7 +84,7 @@ type UID struct {
 type UIDFlags uint8
 
 const (
-	// UIDUseful says that no resource waits until the thing is gone; see ResUID.
+	// UIDUseful says that no resource waits until the thing is gone; see UID.
 	UIDUseful UIDFlags = 1 << iota
 	// UIDBelow says that the UID means all things of the space whose keys are paths below its key. Only
 	// questions have such a UID.
@@ -91,7 +92,7 @@ const (
 )
 
 // String returns space[key], or the key alone where there is no space.
-func (u *UID) String() string {
+func (u *KeyUID) String() string {
 	key := strings.ReplaceAll(u.Key, "\x00", "/")
 	switch {
 	case u.Flags&UIDBelow != 0:
@@ -105,22 +106,22 @@ func (u *UID) String() string {
 }
 
 // Hash is the key.
-func (u *UID) Hash() string { return u.Key }
+func (u *KeyUID) Hash() string { return u.Key }
 
 // Useful reports whether no resource waits until the thing is gone.
-func (u *UID) Useful() bool { return u.Flags&UIDUseful != 0 }
+func (u *KeyUID) Useful() bool { return u.Flags&UIDUseful != 0 }
 
 // HashPrefix returns the space and the beginning of the keys that a UID with UIDBelow means; nil for every other UID.
-func (u *UID) HashPrefix() (ResUID, string) {
+func (u *KeyUID) HashPrefix() (UID, string) {
 	if u.Flags&UIDBelow == 0 {
 		return nil, ""
 	}
-	return &UID{Space: u.Space}, strings.TrimSuffix(u.Key, "/") + "/"
+	return &KeyUID{Space: u.Space}, strings.TrimSuffix(u.Key, "/") + "/"
 }
 
 // IFF reports whether both name the same thing, or the other one is below this one.
-func (u *UID) IFF(o ResUID) bool {
-	x, ok := o.(*UID)
+func (u *KeyUID) IFF(o UID) bool {
+	x, ok := o.(*KeyUID)
 	switch {
 	case !ok || x.Space != u.Space || x.Flags&UIDBelow != 0:
 		return false
@@ -132,8 +133,8 @@ func (u *UID) IFF(o ResUID) bool {
 }
 
 // NamedBy returns the id of the resource that a NameUID means, empty for every other UID.
-func NamedBy(u ResUID) string {
-	if d, ok := u.(*UID); ok && d.Space == "" {
+func NamedBy(u UID) string {
+	if d, ok := u.(*KeyUID); ok && d.Space == "" {
 		return d.Key
 	}
 	return ""
@@ -141,9 +142,31 @@ func NamedBy(u ResUID) string {
 
 // SpaceOf returns the space of a UID that is data, empty for one of another Go type. A UID matches only one of its
 // own Go type and space.
-func SpaceOf(u ResUID) string {
-	if d, ok := u.(*UID); ok {
+func SpaceOf(u UID) string {
+	if d, ok := u.(*KeyUID); ok {
 		return d.Space
 	}
 	return ""
+}
+
+// Needs is an iterator over the needs of a resource. Next gives candidates,
+// Test is told which of them were found and answers whether to go on.
+type Needs interface {
+	Next() []UID
+	Test([]bool) bool
+}
+
+// UID is one name of the thing that a resource manages. A UID may have a method Hash() string, equal for UIDs that match, so
+// that it is looked up and not searched. A UID in a question may have a method Notifies() bool: then a change of the first
+// resource refreshes the second. It may have a method HasFixedOrder() bool: then its direction is the same where both are to go
+// (engine.LeavingRes). A UID that names a resource may have a method Useful() bool. While that resource is to go, only a resource that is
+// to go as well finds it then, since no resource waits for the end of a thing that it needs. And it may have a method HashPrefix()
+// (UID, string): then it means all resources that have a UID of the type and space of the first and with a Hash that begins
+// with the second; a nil first means none. KeyUID is a UID that is data.
+type UID interface {
+	fmt.Stringer
+	GetName() string
+	GetKind() string
+	IFF(UID) bool
+	IsReversed() bool // the one that matches comes before the one that asks
 }
