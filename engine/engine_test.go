@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
@@ -141,7 +142,7 @@ func TestKindThatPanics(t *testing.T) {
 			t.Errorf("Kind gave %v", err)
 		}
 		res, err := r.New("boom")
-		if _, panicked := errors.AsType[*engine.PanicError](err); res != nil || !panicked || !strings.Contains(err.Error(), "boom") {
+		if _, panicked := errors.AsType[*callsafe.PanicError](err); res != nil || !panicked || !strings.Contains(err.Error(), "boom") {
 			t.Errorf("New gave %v, %v", res, err)
 		}
 	}
@@ -415,7 +416,7 @@ func TestErrors(t *testing.T) {
 		"abandoned while still running: a[b], c[d] (in Cleanup)": &engine.AbandonedError{
 			Resources: []string{"a[b]", "c[d]"}, Methods: map[string]string{"c[d]": "Cleanup"},
 		},
-		"Watch panicked: boom":      &engine.PanicError{Method: "Watch", Value: "boom"},
+		"Watch panicked: boom":      &callsafe.PanicError{Method: "Watch", Value: "boom"},
 		`unknown resource kind "x"`: &engine.UnknownKindError{Kind: "x"},
 	} {
 		if err.Error() != want {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
@@ -180,7 +182,7 @@ func TestMarksGoThroughWraps(t *testing.T) {
 			t.Errorf("%s of nothing", a.name)
 		}
 		err := a.mark(cause)
-		if !a.is(err) || !a.is(wrapped(err)) || !a.is(errors.Join(errors.New("x"), err)) || !errors.Is(err, cause) || err.Error() != "cause" {
+		if !a.is(err) || !a.is(fmt.Errorf("outer: %w", err)) || !a.is(errors.Join(errors.New("x"), err)) || !errors.Is(err, cause) || err.Error() != "cause" {
 			t.Errorf("%s: %v", a.name, err)
 		}
 		for _, b := range marks {
@@ -188,12 +190,12 @@ func TestMarksGoThroughWraps(t *testing.T) {
 				t.Errorf("%s and %s", a.name, b.name)
 			}
 		}
-		if a.is(engine.Freeze("CheckApply", err)) != true {
+		if a.is(callsafe.CopyError("CheckApply", err)) != true {
 			t.Errorf("%s is lost when the text is frozen", a.name)
 		}
 	}
 	wait := &engine.WaitError{For: "a lock", Again: time.Second}
-	if !engine.IsWait(wrapped(wait)) || engine.IsWait(cause) || wait.Error() != "a lock" {
+	if !engine.IsWait(fmt.Errorf("outer: %w", wait)) || engine.IsWait(cause) || wait.Error() != "a lock" {
 		t.Error(wait)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -141,7 +142,7 @@ func (r *Registry) New(name string) (made Res, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer Caught("Default", &err)
+	defer callsafe.Recover("Default", &err)
 	return k.new(name), nil
 }
 
@@ -185,7 +186,7 @@ func (r *Registry) Kind(name string) (Kind, error) {
 }
 
 func (k *kind) describe(name string) (info Kind, err error) {
-	caught := Guard("Default", func() error {
+	caught := callsafe.Do("Default", func() error {
 		info, err = k.look(name)
 		return nil
 	})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"pgregory.net/rapid"
 )
@@ -111,7 +112,7 @@ func TestRegisterResource(t *testing.T) {
 	if err != nil || r.Kind() != "engine_test_thing" {
 		t.Fatalf("%v, %v", r, err)
 	}
-	if err := engine.Guard("init", func() error { engine.RegisterResource("engine_test_thing", newThing); return nil }); err == nil || !strings.Contains(err.Error(), "engine_test_thing") {
+	if err := callsafe.Do("init", func() error { engine.RegisterResource("engine_test_thing", newThing); return nil }); err == nil || !strings.Contains(err.Error(), "engine_test_thing") {
 		t.Errorf("registered twice: %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/graph"
@@ -350,7 +351,7 @@ func (b *builder) find(kind, name string) (int32, bool) {
 
 // identity returns the kind and the name of a declaration.
 func identity(d *Declaration) (kind, name string, err error) {
-	defer engine.Caught("Kind or Name", &err)
+	defer callsafe.Recover("Kind or Name", &err)
 	kind, name = d.Kind, d.Name
 	if d.Res != nil {
 		kind, name = cmp.Or(kind, d.Res.Kind()), cmp.Or(name, d.Res.Name())
@@ -360,7 +361,7 @@ func identity(d *Declaration) (kind, name string, err error) {
 
 // targetIn returns the target of a declaration, empty for none. The error is a panic of its resource.
 func targetIn(d *Declaration) (on string, err error) {
-	defer engine.Caught("Target", &err)
+	defer callsafe.Recover("Target", &err)
 	return targetOf(d), nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -40,7 +41,7 @@ func (b *builder) claim(it *item) {
 func (it *item) clashing() bool { return it.info != nil && it.info.Abilities.Clashing }
 
 func (b *builder) claimAll(it *item) (err error) {
-	defer engine.Caught("UIDs", &err)
+	defer callsafe.Recover("UIDs", &err)
 	uids := it.res.(engine.ClashingRes).UIDs()
 	for _, u := range uids {
 		if h, ok := u.(interface{ Hash() string }); ok {
@@ -113,7 +114,7 @@ func (b *builder) clash(c *claim) bool {
 
 // clash returns why two claims of one key can't both be right.
 func clash(first, c *claim) (err error) {
-	defer engine.Caught("IFF or Clashes", &err)
+	defer callsafe.Recover("IFF or Clashes", &err)
 	if !first.uid.IFF(c.uid) {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -59,7 +60,7 @@ func exposes(res engine.Res, params []string) (path string, mode schema.Mode) {
 		return "", ""
 	}
 	var err error
-	defer engine.Caught("Exposes", &err)
+	defer callsafe.Recover("Exposes", &err)
 	return r.Exposes(params)
 }
 

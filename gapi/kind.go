@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -166,7 +167,7 @@ func (b *builder) goKindOf(it *item) *kindInfo {
 
 // askGoKind asks a ready resource, if it is the first one of its type that states the same abilities.
 func (b *builder) askGoKind(it *item) (info *kindInfo, err error) {
-	defer engine.Caught("Abilities or Sends", &err)
+	defer callsafe.Recover("Abilities or Sends", &err)
 	key := goKind{it.kind, engine.AbilityKeyOf(it.Res)}
 	if key == b.lastKind {
 		return b.lastInfo, nil

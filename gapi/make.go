@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -97,7 +98,7 @@ func (b *builder) decode(it *item, res engine.Res) {
 		}
 	}
 	if r, ok := engine.As[engine.StatedRes](res); ok && it.computesState() {
-		if err := engine.Guard("DropForState", func() error { r.DropForState(); return nil }); err != nil {
+		if err := callsafe.Do("DropForState", func() error { r.DropForState(); return nil }); err != nil {
 			b.errorf(it, it.Pos, "%v", err)
 		}
 	}
@@ -281,7 +282,7 @@ func (b *builder) lint(it *item) {
 		return
 	}
 	var found schema.Diagnostics
-	if err := engine.Guard("Lint", func() error { found = r.Lint(); return nil }); err != nil {
+	if err := callsafe.Do("Lint", func() error { found = r.Lint(); return nil }); err != nil {
 		b.errorf(it, it.Pos, "%v", err)
 	}
 	for _, d := range found {

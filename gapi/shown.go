@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -36,7 +37,7 @@ type ShownAttr struct {
 // All else, decoded into base, gives res again as far as it can be seen. hidden are parameters that are not shown though their
 // type is plain. res may be nil: then there is nothing of that name. It alters nothing and keeps nothing of its arguments.
 func Show(k engine.Kind, name string, base, res engine.Res, hidden []string) (s Shown, err error) {
-	defer engine.Caught("encoding it", &err)
+	defer callsafe.Recover("encoding it", &err)
 	s = Shown{Kind: k.Name, Name: name}
 	if IsNoRes(res) {
 		s.Absent = true

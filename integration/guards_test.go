@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// recovering are the functions that call recover, with the reason of each. engine.Guard and
+// recovering are the functions that call recover, with the reason of each. callsafe.Do and
 // lifecycle.Call serve all other callers.
 var recovering = map[string]string{
-	"engine.Caught":                     "the one guard of the module: engine.Guard and lifecycle.Call stand on it",
+	"engine/callsafe.Recover":           "the one guard of the module: callsafe.Do and lifecycle.Call stand on it",
 	"engine/schema.recovered":           "package schema stands below engine, and calls UnmarshalText of foreign types",
 	"engine/internal/boltfile.caught":   "a fault of a mapped page is damage of the file, and no fault of a resource",
 	"engine/internal/boltfile.Update":   "a panic of bbolt tells whether its locks are still held",
@@ -38,14 +38,14 @@ func TestOneGuard(t *testing.T) {
 			switch {
 			case !ok:
 				continue
-			case onlyGuards(fn) && path != "../engine/errors.go":
-				t.Errorf("%s: %s is a second engine.Guard", file.set.Position(fn.Pos()), fn.Name.Name)
+			case onlyGuards(fn) && path != "../engine/callsafe/panic.go":
+				t.Errorf("%s: %s is a second callsafe.Do", file.set.Position(fn.Pos()), fn.Name.Name)
 			case !recovers(fn):
 				continue
 			}
 			name := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), "../") + "." + fn.Name.Name
 			if seen[name] = true; recovering[name] == "" {
-				t.Errorf("%s: %s calls recover; use engine.Guard or lifecycle.Call", file.set.Position(fn.Pos()), name)
+				t.Errorf("%s: %s calls recover; use callsafe.Do or lifecycle.Call", file.set.Position(fn.Pos()), name)
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 )
 
 // Groupable lets a resource run others of its kind as its members; by itself it
@@ -146,7 +147,7 @@ func memberInit(init *engine.Init, m engine.Res) *engine.Init {
 
 // member calls a method of a member. Its error names it.
 func member(m engine.Res, method string, f func() error) error {
-	if err := engine.Guard(method, f); err != nil {
+	if err := callsafe.Do(method, f); err != nil {
 		return fmt.Errorf("%s: %w", m, err)
 	}
 	return nil

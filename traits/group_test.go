@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -149,7 +150,7 @@ func TestGroupFaults(t *testing.T) {
 	if ok || err == nil || err.Error() != "part[a]: no\npart[b]: CheckApply panicked: oh" {
 		t.Errorf("%t, %v", ok, err)
 	}
-	if p, is := errors.AsType[*engine.PanicError](err); !is || len(p.Stack) == 0 {
+	if p, is := errors.AsType[*callsafe.PanicError](err); !is || len(p.Stack) == 0 {
 		t.Error("the place of the panic is lost")
 	}
 	same(t, *calls, []string{"a.CheckApply(true,true)", "b.CheckApply(true,true)", "c.CheckApply(true,true)"})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
@@ -126,7 +127,7 @@ func (r *argReader) text(f *schema.Field, text string) (*schema.Node, error) {
 // A kind that reads its own texts is a TextRes: a definition as data has such types. A panic in
 // its code becomes an error.
 func (r *argReader) convert(f *schema.Field, text string) (n *schema.Node, err error) {
-	defer engine.Caught("FromText", &err)
+	defer callsafe.Recover("FromText", &err)
 	// The resource is only asked for its texts. It is never initialised, and gets no Cleanup.
 	res, err := r.app.Kinds().New(r.kind.Name)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reversal"
 )
@@ -58,7 +59,7 @@ func (e *env) undoOf(res, was engine.Res) (engine.Res, error) {
 		return nil, err
 	}
 	undo, err := lifecycle.Undo(img, &reversal.Reversal{Kind: res.Kind(), Name: res.Name()}, e.Registry.New, false)
-	if _, panicked := errors.AsType[*engine.PanicError](err); panicked {
+	if _, panicked := errors.AsType[*callsafe.PanicError](err); panicked {
 		return nil, err
 	}
 	if err != nil {

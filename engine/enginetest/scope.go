@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 )
 
 // scope is the testing.TB of one law. Failures become errors of the law. Cleanups run
@@ -77,8 +77,8 @@ func (s *scope) close() {
 // guard calls f and turns a panic into an error. That of a scope's Fatal has
 // been recorded by it.
 func guard(what string, f func() error) error {
-	err := engine.Guard(what, f)
-	if _, panicked := err.(*engine.PanicError); panicked {
+	err := callsafe.Do(what, f)
+	if _, panicked := err.(*callsafe.PanicError); panicked {
 		return traced(err)
 	}
 	return err
@@ -87,7 +87,7 @@ func guard(what string, f func() error) error {
 // traced returns an error with the stack of the panic in it, if there is one. It keeps
 // the chain, so errors.As still finds the PanicError.
 func traced(err error) error {
-	switch p, ok := errors.AsType[*engine.PanicError](err); {
+	switch p, ok := errors.AsType[*callsafe.PanicError](err); {
 	case !ok:
 		return err
 	case p.Value == fatal:

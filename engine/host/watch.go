@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
@@ -110,7 +111,7 @@ func (s *sub) isOwn() (own bool) {
 		return left.AsLeft()
 	}
 	_ = apart.Call("Own", func() (err error) {
-		defer engine.Caught("Own", &err)
+		defer callsafe.Recover("Own", &err)
 		own = s.own.AsLeft()
 		return nil
 	})

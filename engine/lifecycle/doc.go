@@ -13,7 +13,7 @@
 //   - A Shared is opened by the first Life of its key, and closed after the last one. While it is closed, a new Life of the key
 //     waits. Begin comes before the first use, and End before Close. No two of these calls overlap.
 //   - The context of a Shared outlives the call that opened it. It ends with the context of Start, or after Close.
-//   - A panic of a method is an *engine.PanicError, and the text of an error is read on the goroutine that called the method.
+//   - A panic of a method is an *callsafe.PanicError, and the text of an error is read on the goroutine that called the method.
 //     So a caller may read each error of this package on any goroutine. Validate and CheckMachine are the exceptions: their errors keep their parts.
 //   - Texts, errors, changes and log records that went through a Life hold no secret of its own. They hold no secret of another Life of the
 //     Env either, from six bytes on.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -100,7 +101,7 @@ func TestEachMethodFails(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), "broken") {
 					t.Errorf("the error is %v", err)
 				}
-				if _, panicked := errors.AsType[*engine.PanicError](err); panicked != (way == "panics") {
+				if _, panicked := errors.AsType[*callsafe.PanicError](err); panicked != (way == "panics") {
 					t.Errorf("the error is a %T", err)
 				}
 				r.want(t, calls)
@@ -125,7 +126,7 @@ func TestUnreadableErrors(t *testing.T) {
 	l := r.life("a")
 	_, read := lifecycle.Read(t.Context(), l.Res)
 	for _, err := range []error{l.Init(t.Context(), nil), lifecycle.Validate(l.Res, nil), read} {
-		if _, ok := errors.AsType[*engine.UnreadableError](err); !ok {
+		if _, ok := errors.AsType[*callsafe.UnreadableError](err); !ok {
 			t.Errorf("the error is a %T", err)
 		}
 	}

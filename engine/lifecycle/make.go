@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/internal/params"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -25,7 +26,7 @@ type Wanted struct {
 // metaparameters are those from before decode, which may overwrite the whole struct. The error is
 // that of the registry, of decode, or a panic of one of the methods.
 func Make(reg *engine.Registry, w Wanted, decode func(engine.Res) error) (made engine.Res, err error) {
-	defer engine.Caught("making it", &err)
+	defer callsafe.Recover("making it", &err)
 	res := w.Ready
 	if res == nil {
 		if res, err = reg.New(w.Kind); err != nil {
@@ -62,7 +63,7 @@ func decodeInto(res engine.Res, borrows bool, decode func(engine.Res) error) err
 // Copy makes a resource of the same type, kind, name and parameters, with these metaparameters, which are its own from then on. The
 // resource has to have a Default.
 func Copy(res engine.Res, meta *engine.MetaParams) (made engine.Res, err error) {
-	defer engine.Caught("copying it", &err)
+	defer callsafe.Recover("copying it", &err)
 	base := res.Default()
 	if isNil(base) {
 		return nil, fmt.Errorf("a %s has no Default", res.Kind())
@@ -102,7 +103,7 @@ func setMeta(res engine.Res, meta engine.MetaParams) {
 // Validate asks a resource whether it can be used. The map coming has the parameters whose values
 // will be received; the resource is told of them first, and keeps them. The error keeps its parts
 // (errors.Join), so that a caller may show each; an unreadable part is an
-// *engine.UnreadableError.
+// *callsafe.UnreadableError.
 func Validate(res engine.Res, coming map[string]*engine.Send) error {
 	if len(coming) > 0 {
 		if err := Receive(res, coming); err != nil {
@@ -124,8 +125,8 @@ func CheckMachine(res engine.Res, m engine.Machine) error {
 
 // judge calls a method whose error keeps its parts.
 func judge(method string, f func() error) error {
-	err := engine.Guard(method, f)
-	if bad, ok := engine.Freeze(method, err).(*engine.UnreadableError); ok {
+	err := callsafe.Do(method, f)
+	if bad, ok := callsafe.CopyError(method, err).(*callsafe.UnreadableError); ok {
 		return bad
 	}
 	return err
@@ -205,7 +206,7 @@ func (p *pull) next() (res engine.Res, err error, more bool) {
 	if bad := Call("List", func() error { res, found, more = p.pull(); return nil }); bad != nil {
 		return nil, bad, true
 	}
-	return res, engine.Freeze("List", found), more
+	return res, callsafe.CopyError("List", found), more
 }
 
 func (p *pull) end() error {

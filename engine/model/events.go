@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 )
 
 // Event is what a subscriber gets.
@@ -78,7 +78,7 @@ func (e *Events) Emit(ctx context.Context, ev Event) error {
 		if s.event != ev.Name {
 			continue
 		}
-		if err := engine.Guard("a subscriber of "+ev.Name, func() error { return s.call(ctx, ev) }); err != nil && e.Log != nil {
+		if err := callsafe.Do("a subscriber of "+ev.Name, func() error { return s.call(ctx, ev) }); err != nil && e.Log != nil {
 			e.Log.WarnContext(ctx, "A subscriber of an event has failed", "table", m.Label(), "id", ev.Object.id, "event", ev.Name, "error", err)
 		}
 	}

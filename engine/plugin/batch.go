@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
@@ -30,7 +31,7 @@ func (r *res) CheckApplyBatch(ctx context.Context, apply bool, members []engine.
 	for i, m := range members {
 		all.Go(func() {
 			defer g.leave()
-			err := engine.Guard("CheckApply", func() (err error) {
+			err := callsafe.Do("CheckApply", func() (err error) {
 				out[i].OK, err = m.(*res).checkApply(ctx, apply, g)
 				return err
 			})

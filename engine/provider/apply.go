@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 )
 
 // job is one resource in one call of checkApply.
@@ -256,7 +257,7 @@ func (c *controller) set(ctx context.Context, p Provider, jobs []*job, noop bool
 	for _, j := range jobs {
 		log.conceal(j.hidden)
 	}
-	err := engine.Guard("Set", func() error { return p.Set(ctx, rt, given) })
+	err := callsafe.Do("Set", func() error { return p.Set(ctx, rt, given) })
 	err = c.lost(ctx, idsOf(jobs), log.cleanError(errors.Join(err, log.Broken())))
 	after := byTitle(given)
 	for i, j := range jobs {
@@ -285,7 +286,7 @@ func (c *controller) refresh(ctx context.Context, p Provider, jobs []*job) {
 		given[i] = given[i].Clone()
 	}
 	log.learnAll(given)
-	err := engine.Guard("Refresh", func() error { return p.(Refresher).Refresh(ctx, rt, given) })
+	err := callsafe.Do("Refresh", func() error { return p.(Refresher).Refresh(ctx, rt, given) })
 	err = c.lost(ctx, idsOf(jobs), log.cleanError(errors.Join(err, log.Broken())))
 	for _, j := range jobs {
 		j.end(false, outcome(log, j.title(), err))

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 )
 
 // form is the canonical form of a member's values, or why there is none.
@@ -134,7 +134,7 @@ func (k *Kind) canonicalize(ctx context.Context, rt *Runtime, p Canonicalizer, i
 		given[i] = r.Clone()
 		rt.Log.learn(r)
 	}
-	err = engine.Guard("Canonicalize", func() (err error) {
+	err = callsafe.Do("Canonicalize", func() (err error) {
 		if out, err = p.Canonicalize(ctx, rt, given); err != nil {
 			return fmt.Errorf("canonicalize: %w", err)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -166,7 +166,7 @@ func (c *Command) stream(ctx context.Context, args []string) *stream {
 	s := &stream{cancel: cancel, lines: make(chan string)}
 	go func() {
 		defer close(s.lines)
-		defer engine.Caught("Host.Command", &s.err)
+		defer callsafe.Recover("Host.Command", &s.err)
 		s.err = c.run(ctx, args, func(line []byte) { s.lines <- string(line) })
 	}()
 	return s

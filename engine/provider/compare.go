@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 )
 
@@ -142,7 +143,7 @@ func (k *Kind) inSync(ctx context.Context, rt *Runtime, p Provider, j *job, a *c
 	if own.secret = j.secrets(); j.res != nil && j.init != nil {
 		own.Host = j.init.Host
 	}
-	err = engine.Guard("InSync", func() error {
+	err = callsafe.Do("InSync", func() error {
 		ans, why, err = p.(InSyncer).InSync(ctx, &own, j.name, a.Name, j.is.Record.Clone(), j.should.Clone())
 		return err
 	})

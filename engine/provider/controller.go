@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
@@ -311,7 +312,7 @@ func (c *controller) hangUp() (err error) {
 	p := c.prov
 	c.prov = nil
 	if closer, ok := p.(Closer); ok {
-		defer engine.Caught("Close", &err)
+		defer callsafe.Recover("Close", &err)
 		return closer.Close()
 	}
 	return nil
@@ -328,7 +329,7 @@ func (c *controller) provider() (p Provider, err error) {
 
 // provider makes one.
 func (k *Kind) provider() (p Provider, err error) {
-	defer engine.Caught("the constructor", &err)
+	defer callsafe.Recover("the constructor", &err)
 	if p = k.make(); p == nil {
 		return nil, errors.New("the constructor has made no provider")
 	}

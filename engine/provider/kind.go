@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -200,7 +201,7 @@ func (k *Kind) attribute(key string) *compiled {
 
 // fits checks that the provider has the methods for its features.
 func (k *Kind) fits(make func() Provider) (err error) {
-	defer engine.Caught("the constructor of "+k.def.Name, &err)
+	defer callsafe.Recover("the constructor of "+k.def.Name, &err)
 	p := make()
 	if p == nil {
 		return fmt.Errorf("the type %s: its constructor has made no provider", k.def.Name)

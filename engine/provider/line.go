@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
@@ -77,7 +78,7 @@ func (l *line) hangUp() error {
 	if o == nil {
 		return nil
 	}
-	return engine.Guard("Close", o.Close)
+	return callsafe.Do("Close", o.Close)
 }
 
 const (
@@ -132,7 +133,7 @@ func (ts *Targets) Facts(ctx context.Context, name string, h engine.Host) (facts
 	if err != nil {
 		return nil, err
 	}
-	err = engine.Guard("Facts", func() error {
+	err = callsafe.Do("Facts", func() error {
 		if err := o.Verify(ctx); err != nil {
 			return err
 		}
@@ -154,7 +155,7 @@ func (t *Target) connect(ctx context.Context, h engine.Host) (*opened, error) {
 	o := &opened{target: t, hidden: hidden, clock: engine.ClockOf(h)}
 	limited, cancel := clock.WithTimeout(ctx, engine.ClockOf(h), connectLimit, fmt.Errorf("it has not connected within %s", connectLimit))
 	defer cancel()
-	err = engine.Guard("connecting", func() (err error) {
+	err = callsafe.Do("connecting", func() (err error) {
 		o.Transport, err = t.over.connect(limited, &Line{Target: t.Name, Host: h}, info)
 		if err == nil && o.Transport == nil {
 			err = errors.New("the transport has made no connection")
@@ -190,7 +191,7 @@ func (l *line) doubt(ctx context.Context, o *opened, resources []string, err err
 	limited, cancel := clock.WithTimeout(context.WithoutCancel(ctx), o.clock, verifyLimit, fmt.Errorf("it has not answered within %s", verifyLimit))
 	defer cancel()
 	if l.open == o {
-		if engine.Guard("Verify", func() error { return o.Verify(limited) }) == nil {
+		if callsafe.Do("Verify", func() error { return o.Verify(limited) }) == nil {
 			return o.hidden.Error(err)
 		}
 		_ = l.hangUp()

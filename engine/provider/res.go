@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -265,7 +266,7 @@ func (r *res) Rooted() (writes, apart []string) {
 		return nil, r.kind.apart
 	}
 	if c, ok := p.(Closer); ok {
-		defer func() { _ = engine.Guard("Close", c.Close) }()
+		defer func() { _ = callsafe.Do("Close", c.Close) }()
 	}
 	l, _ := p.(Locator)
 	return l.Files(w.record.Clone()), r.kind.apart

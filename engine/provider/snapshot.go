@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/internal/sorted"
 )
@@ -298,7 +298,7 @@ func (c *controller) keep(f Filter, found map[Name]*entry) {
 
 // get asks a provider, and sorts the answer by name.
 func (k *Kind) get(ctx context.Context, rt *Runtime, p Provider, f Filter) (found map[Name]*entry, order []Name, err error) {
-	defer engine.Caught("Get", &err)
+	defer callsafe.Recover("Get", &err)
 	found = map[Name]*entry{}
 	if k.has(Find) {
 		return found, f.Names, k.find(ctx, rt, p.(Finder), f, found)

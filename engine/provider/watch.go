@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
@@ -149,7 +150,7 @@ func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	news := w.news
 	defer func() {
 		if closer, ok := p.(Closer); ok {
-			err = errors.Join(err, engine.Guard("Close", closer.Close))
+			err = errors.Join(err, callsafe.Do("Close", closer.Close))
 		}
 	}()
 	g, ctx := errgroup.WithContext(ctx)
@@ -157,7 +158,7 @@ func (c *controller) follow(ctx context.Context, w *watch) (err error) {
 	g.Go(func() error { return c.report(ctx, news) })
 	g.Go(func() error {
 		if w, ok := p.(Watcher); ok && c.away == nil {
-			err := engine.Guard("Watch", func() error { return w.Watch(ctx, c.runtime(c.host), once, news.add) })
+			err := callsafe.Do("Watch", func() error { return w.Watch(ctx, c.runtime(c.host), once, news.add) })
 			if err == nil && ctx.Err() == nil {
 				err = errors.New("the Watch of the provider has ended by itself")
 			}
@@ -195,7 +196,7 @@ func (c *controller) poll(ctx context.Context, p Provider, news *news) error {
 }
 
 func (c *controller) stamp(ctx context.Context, p Stamper) (stamp string, err error) {
-	defer engine.Caught("Stamp", &err)
+	defer callsafe.Recover("Stamp", &err)
 	if err := c.take(ctx); err != nil {
 		return "", err
 	}

@@ -3,7 +3,7 @@ package reactor
 import (
 	"log/slog"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -34,7 +34,7 @@ func (v *vertex) unaltered(method string) (check func()) {
 
 // parameters returns the parameters of v as plain values; nil where that fails.
 func (v *vertex) parameters() (plain any) {
-	_ = engine.Guard("encoding it", func() (err error) {
+	_ = callsafe.Do("encoding it", func() (err error) {
 		plain, err = schema.EncodeAll(v.Res)
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -107,7 +108,7 @@ func (v *vertex) tell() (err error) {
 	if !v.abil.Refreshable && !v.abil.Recvable {
 		return nil
 	}
-	defer engine.Caught("SetRefresh or SetRecv", &err)
+	defer callsafe.Recover("SetRefresh or SetRecv", &err)
 	if res, ok := engine.As[engine.RefreshableRes](v.Res); ok {
 		res.SetRefresh(v.run.refresh.Load())
 	}

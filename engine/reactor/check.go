@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/world"
@@ -107,7 +108,7 @@ func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []eng
 		if outs[i].Err == nil && i < len(vs) {
 			outs[i].Err = engine.CheckMembers(vs[i].Res)
 		}
-		outs[i].Err = explain(ctx, engine.Freeze("CheckApply", outs[i].Err))
+		outs[i].Err = explain(ctx, callsafe.CopyError("CheckApply", outs[i].Err))
 		outs[i].OK = outs[i].OK && outs[i].Err == nil
 	}
 }

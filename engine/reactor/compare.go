@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
@@ -88,7 +89,7 @@ func (r *Reactor) likely(id string, at int) *vertex {
 // same reports whether v may go on in the place of a declared one, to which the
 // values have been carried.
 func (v *vertex) same(d *resgraph.Vertex) (yes bool) {
-	panicked := engine.Guard("Cmp", func() error { yes = v.equals(d); return nil })
+	panicked := callsafe.Do("Cmp", func() error { yes = v.equals(d); return nil })
 	return yes && panicked == nil // the making of the new one tells of the panic
 }
 

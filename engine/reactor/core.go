@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
@@ -135,18 +135,18 @@ func (c *core) read(method string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if engine.Legible(err) {
-		return engine.Freeze(method, err)
+	if callsafe.Printable(err) {
+		return callsafe.CopyError(method, err)
 	}
 	text := make(chan error, 1)
-	c.enders.Go(func() { text <- engine.Freeze(method, err) })
+	c.enders.Go(func() { text <- callsafe.CopyError(method, err) })
 	late := clock.NewTimer(c.opt.Clock, readTime)
 	defer late.Stop()
 	select {
 	case err := <-text:
 		return err
 	case <-late.C:
-		return &engine.UnreadableError{Method: method, Type: fmt.Sprintf("%T", err), Reason: "a method of it does not return"}
+		return &callsafe.UnreadableError{Method: method, Type: fmt.Sprintf("%T", err), Reason: "a method of it does not return"}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -97,7 +98,7 @@ func (p *places) note(v *vertex, decl *resgraph.Vertex) {
 		return
 	}
 	on := ""
-	if err := engine.Guard("Target", func() error { on = engine.TargetOf(v.Res); return nil }); err != nil || on == "" {
+	if err := callsafe.Do("Target", func() error { on = engine.TargetOf(v.Res); return nil }); err != nil || on == "" {
 		return
 	}
 	if *p == nil {

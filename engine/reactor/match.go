@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
@@ -114,7 +115,7 @@ func (r *Reactor) newVertex(id string, decl *resgraph.Vertex) (v *vertex, err er
 			err = fmt.Errorf("%s: %w", id, err)
 		}
 	}()
-	defer engine.Caught("a method that describes it", &err)
+	defer callsafe.Recover("a method that describes it", &err)
 	a, err := r.abilitiesOf(decl.Res)
 	if err != nil {
 		return nil, err

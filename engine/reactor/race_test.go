@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -479,7 +480,7 @@ func TestGroupKeyPanics(t *testing.T) {
 		defer rg.close()
 		rg.swap(newDecl(t).add("a", &grouped{fake: fake{w: newWorld()}, P: new(1)}))
 		err := rg.r.Swap(t.Context(), newDecl(t).add("a", &grouped{fake: fake{w: newWorld()}}).g)
-		if _, ok := errors.AsType[*engine.PanicError](err); !ok {
+		if _, ok := errors.AsType[*callsafe.PanicError](err); !ok {
 			t.Errorf("the swap: %v", err)
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 )
 
@@ -15,7 +16,7 @@ func (x *runner) run(t task) {
 	var outs []engine.Outcome
 	defer func() {
 		if outs == nil {
-			outs = failAll(len(t.vs), engine.Exited("CheckApply"))
+			outs = failAll(len(t.vs), callsafe.Exited("CheckApply"))
 		}
 		for i, v := range t.vs {
 			if !t.early[v] {

@@ -3,7 +3,7 @@ package reactor
 import (
 	"context"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
@@ -62,7 +62,7 @@ func (l *loop) faceMachine() {
 	}
 	l.failures.facing = true
 	l.enders.Go(func() {
-		_ = engine.Guard("WatchFacts", func() error { return l.face(l.ctx, l.machineChanged) }) // it is tried again later in any case
+		_ = callsafe.Do("WatchFacts", func() error { return l.face(l.ctx, l.machineChanged) }) // it is tried again later in any case
 	})
 }
 

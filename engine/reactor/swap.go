@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/internal/apart"
@@ -62,7 +63,7 @@ func (s *swap) initAll(ctx context.Context) error {
 	failed := func(i int, err error) {
 		v := s.fresh[i]
 		old := s.r.loop.named(v.ID)
-		_, panicked := errors.AsType[*engine.PanicError](err)
+		_, panicked := errors.AsType[*callsafe.PanicError](err)
 		if !panicked || s.r.loop.generation > 0 && (old == nil || old.membership.broken == nil) {
 			faults = append(faults, v.initError(err))
 			return

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
@@ -53,12 +54,12 @@ func (c *core) watch(ctx *watch.Context, v *vertex) {
 	returned := false
 	defer func() {
 		if !returned && ctx.Result == nil {
-			ctx.Result = engine.Exited("Watch")
+			ctx.Result = callsafe.Exited("Watch")
 		}
 	}()
-	defer engine.Caught("Watch", &ctx.Result)
+	defer callsafe.Recover("Watch", &ctx.Result)
 	if ctx.Result = v.Res.Watch(ctx); ctx.Result != nil {
-		ctx.Result = engine.Freeze("Watch", ctx.Result)
+		ctx.Result = callsafe.CopyError("Watch", ctx.Result)
 	}
 	returned = true
 }
@@ -141,14 +142,14 @@ func (c *core) notified(ctx *watch.Context, v *vertex) bool {
 		err = ctx.Subscribe(host, paths, o, v.watch.Subs(), (*vertexTeller)(v))
 	}
 	if err != nil {
-		ctx.Result = engine.Freeze("Watch", err)
+		ctx.Result = callsafe.CopyError("Watch", err)
 		c.mail.post(v, mailWatched)
 	}
 	return true
 }
 
 func watchesOf(res engine.WatchedRes) (paths []string, o engine.WatchOptions, ok bool, err error) {
-	defer engine.Caught("Watches", &err)
+	defer callsafe.Recover("Watches", &err)
 	paths, o, ok = res.Watches()
 	return paths, o, ok, nil
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
@@ -79,7 +79,7 @@ func (l *loop) assignAll(v *vertex) error {
 	defer l.values.Unlock()
 	v.guardList(v.wired().Taint())
 	to := v.receiver()
-	to.Validate = func() error { return l.read("Validate", engine.Guard("Validate", v.Res.Validate)) }
+	to.Validate = func() error { return l.read("Validate", callsafe.Do("Validate", v.Res.Validate)) }
 	err := v.wired().Assign(to)
 	if err != nil {
 		err = v.Error(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/internal/apart"
@@ -204,7 +205,7 @@ func (a *edgeQueries) leaving(v int32, r engine.Res) (yes bool) {
 	if !ok {
 		return false
 	}
-	if err := engine.Guard("Leaving", func() error { yes = l.Leaving(); return nil }); err != nil {
+	if err := callsafe.Do("Leaving", func() error { yes = l.Leaving(); return nil }); err != nil {
 		a.skip(v, err)
 	}
 	return yes
@@ -219,7 +220,7 @@ func (a *edgeQueries) res(v int32) engine.EdgeableRes {
 func (a *edgeQueries) describe(v int32) {
 	uids := a.knows.uids(v)
 	if uids == nil {
-		if err := engine.Guard("UIDs", func() error { uids = a.res(v).UIDs(); return nil }); err != nil {
+		if err := callsafe.Do("UIDs", func() error { uids = a.res(v).UIDs(); return nil }); err != nil {
 			a.skip(v, err)
 			return
 		}
@@ -232,7 +233,7 @@ func (a *edgeQueries) describe(v int32) {
 			continue
 		}
 		th := thing{uid: u, vertex: v}
-		if err := engine.Guard("Hash", func() error { th.sum = a.index.sum(u); return nil }); err != nil {
+		if err := callsafe.Do("Hash", func() error { th.sum = a.index.sum(u); return nil }); err != nil {
 			a.skip(v, err)
 			continue
 		}
@@ -248,7 +249,7 @@ func (a *edgeQueries) skip(v int32, err error) { a.n.Tell(Skipped, err.Error(), 
 func (a *edgeQueries) ask(v int32) {
 	before, answered := len(a.wanted), len(a.answered.all)
 	a.mine = nil
-	err := engine.Guard("AutoEdges", func() error { return a.listen(v, before) })
+	err := callsafe.Do("AutoEdges", func() error { return a.listen(v, before) })
 	if err != nil {
 		a.wanted, a.answered.all = a.wanted[:before], a.answered.all[:answered]
 		a.answers.again[v] = true

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -138,14 +139,14 @@ func (s *grouping) groupKey(r engine.GroupableRes) string {
 
 // groupKeyOf asks a resource for its key, empty for none. One without a key of its own that refuses itself has none: it is compared with no other.
 func groupKeyOf(r engine.GroupableRes) (key string, err error) {
-	if err := engine.Guard("GroupKey", func() error { key = r.GroupKey(); return nil }); err != nil || key != engine.GroupByCmp {
+	if err := callsafe.Do("GroupKey", func() error { key = r.GroupKey(); return nil }); err != nil || key != engine.GroupByCmp {
 		return key, err
 	}
-	err = engine.Guard("GroupCmp", func() error { return r.GroupCmp(r) })
+	err = callsafe.Do("GroupCmp", func() error { return r.GroupCmp(r) })
 	if err == nil {
 		return key, nil
 	}
-	if _, panicked := err.(*engine.PanicError); !panicked { // as guarded has made it
+	if _, panicked := err.(*callsafe.PanicError); !panicked { // as guarded has made it
 		err = nil
 	}
 	return "", err
@@ -186,8 +187,8 @@ func (s *grouping) place(c candidate, level int32) {
 // refusal asks the owner of a group why a resource may not become a member; nil
 // if it may.
 func (s *grouping) refusal(owner, res engine.GroupableRes) error {
-	err := engine.Guard("GroupCmp", func() error { return owner.GroupCmp(res) })
-	if _, panicked := err.(*engine.PanicError); panicked { // as guarded has made it
+	err := callsafe.Do("GroupCmp", func() error { return owner.GroupCmp(res) })
+	if _, panicked := err.(*callsafe.PanicError); panicked { // as guarded has made it
 		s.n.Tell(Skipped, err.Error(), owner.String())
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -303,7 +304,7 @@ func alike(was, now *resgraph.Vertex, uids []autoedge.UID) bool {
 // isLeaving reports whether the thing of a vertex is to go.
 func isLeaving(v *resgraph.Vertex) (yes bool) {
 	if l, ok := engine.As[engine.LeavingRes](v.Res); ok {
-		_ = engine.Guard("Leaving", func() error { yes = l.Leaving(); return nil })
+		_ = callsafe.Do("Leaving", func() error { yes = l.Leaving(); return nil })
 	}
 	return yes
 }
@@ -357,7 +358,7 @@ func (c *Change) judge() {
 
 // mayAnswer reports whether a UID may be what a loose question asks for.
 func mayAnswer(question, u autoedge.UID) (yes bool) {
-	err := engine.Guard("IFF or HashPrefix", func() error {
+	err := callsafe.Do("IFF or HashPrefix", func() error {
 		if many, ok := question.(prefixUID); ok && isMany(many) {
 			of, prefix := many.HashPrefix()
 			h, hashes := u.(hashed)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/graph"
 )
@@ -256,7 +257,7 @@ func uidsOf(v *resgraph.Vertex) (uids []autoedge.UID) {
 	if !ok {
 		return nil
 	}
-	if err := engine.Guard("UIDs", func() error { uids = r.UIDs(); return nil }); err != nil {
+	if err := callsafe.Do("UIDs", func() error { uids = r.UIDs(); return nil }); err != nil {
 		return nil
 	}
 	return uids
@@ -266,7 +267,7 @@ func uidsOf(v *resgraph.Vertex) (uids []autoedge.UID) {
 func (p *Parts) sumsOf(uids []autoedge.UID) (list []uint32) {
 	for _, u := range uids {
 		if h, ok := u.(hashed); ok {
-			_ = engine.Guard("Hash", func() error { list = append(list, uint32(maphash.String(p.seed, h.Hash()))); return nil })
+			_ = callsafe.Do("Hash", func() error { list = append(list, uint32(maphash.String(p.seed, h.Hash()))); return nil })
 		}
 	}
 	return list

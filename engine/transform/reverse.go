@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -253,7 +254,7 @@ func asked(ctx context.Context, c *resgraph.Graph, added map[int]*reversal.Rever
 				continue
 			}
 			i := int32(-1)
-			err := engine.Guard("IFF", func() (err error) {
+			err := callsafe.Do("IFF", func() (err error) {
 				i, err = a.index.find(th.uid, th.sum, th.vertex, &budget)
 				return err
 			})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
@@ -65,6 +66,6 @@ func Run(ctx context.Context, g *resgraph.Graph, steps []Step, n *Notes) (*resgr
 
 // run applies one step, and turns a panic of it into an error.
 func (s Step) run(ctx context.Context, g *resgraph.Graph, n *Notes) (out *resgraph.Graph, err error) {
-	defer engine.Caught(s.Name, &err)
+	defer callsafe.Recover(s.Name, &err)
 	return s.Apply(ctx, g, n)
 }

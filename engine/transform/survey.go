@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 )
 
 // surveyGroup is the vertices that are surveyed by one call.
@@ -23,7 +24,7 @@ func (a *edgeQueries) survey(ctx context.Context, h engine.Host, vs []int32) {
 			continue
 		}
 		group := surveyGroup{kind: s.Kind()}
-		if err := engine.Guard("GroupKey", func() error { group.key = s.GroupKey(); return nil }); err != nil {
+		if err := callsafe.Do("GroupKey", func() error { group.key = s.GroupKey(); return nil }); err != nil {
 			a.skip(v, err)
 			continue
 		}
@@ -45,7 +46,7 @@ func (a *edgeQueries) surveyAll(ctx context.Context, h engine.Host, vs []int32) 
 	for i, v := range vs {
 		members[i] = a.g.Value(int(v)).Res
 	}
-	return engine.Guard("Survey", func() error {
+	return callsafe.Do("Survey", func() error {
 		all, err := members[0].(engine.SurveyedRes).Survey(ctx, h, members)
 		if err != nil && len(all) == 0 {
 			return err

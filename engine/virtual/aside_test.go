@@ -8,7 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 )
 
 // TestAside: however many ask, few run at the same time; each caller waits for its own, and
@@ -56,7 +56,7 @@ func TestAsidePanics(t *testing.T) {
 	k := &Kind{asides: make(chan struct{}, 1)}
 	for range 3 {
 		err := k.Aside(func() error { panic("broken") })
-		if p, ok := errors.AsType[*engine.PanicError](err); !ok || p.Value != "broken" || !strings.Contains(string(p.Stack), "TestAsidePanics") {
+		if p, ok := errors.AsType[*callsafe.PanicError](err); !ok || p.Value != "broken" || !strings.Contains(string(p.Stack), "TestAsidePanics") {
 			t.Errorf("%v", err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -124,7 +124,7 @@ func (m *Module) warn(at FunctionError, event string, params []string, r *Result
 
 // ask calls the backend. A panic of it is an error.
 func (m *Module) ask(ctx context.Context, function string, args map[string]any) (_ any, err error) {
-	defer engine.Caught(function, &err)
+	defer callsafe.Recover(function, &err)
 	return m.caller.Call(ctx, function, args)
 }
 

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -264,7 +265,7 @@ func (k *Kind) Aside(f func() error) error {
 	go func() {
 		var err error
 		defer func() { ended <- err }()
-		defer engine.Caught("Watch", &err)
+		defer callsafe.Recover("Watch", &err)
 		err = f()
 	}()
 	err := <-ended

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -96,7 +97,7 @@ func bind(ctx context.Context, i *Interface, b *Backend, p *plan, env Env, optio
 
 // opened opens the backend. A panic of it, and a backend that gives nothing, are errors.
 func (b *Backend) opened(ctx context.Context, env Env) (c Caller, err error) {
-	defer engine.Caught("open", &err)
+	defer callsafe.Recover("open", &err)
 	if c, err = b.Open(ctx, env); err == nil && c == nil {
 		err = errors.New("the backend has opened nothing")
 	}
@@ -106,7 +107,7 @@ func (b *Backend) opened(ctx context.Context, env Env) (c Caller, err error) {
 // Close ends the backend. A panic of it is an error.
 func (m *Module) Close() (err error) {
 	if c, ok := m.caller.(io.Closer); ok {
-		defer engine.Caught("close", &err)
+		defer callsafe.Recover("close", &err)
 		return c.Close()
 	}
 	return nil

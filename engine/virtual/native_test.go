@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
@@ -128,7 +128,7 @@ func TestBadArguments(t *testing.T) {
 		t.Errorf("an unknown function: %v", err)
 	}
 	_, err := m.Call(t.Context(), "boom", virtual.Args{})
-	if !isType[*virtual.CallError](err) || !isType[*engine.PanicError](err) {
+	if !isType[*virtual.CallError](err) || !isType[*callsafe.PanicError](err) {
 		t.Errorf("a panic: %v", err)
 	}
 }

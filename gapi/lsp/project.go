@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -198,7 +198,7 @@ func (s *server) check(ctx context.Context) {
 // judge checks one root. It runs on a goroutine of its own, and touches no state of the session. A panic leaves the root unchecked.
 func (s *server) judge(ctx context.Context, reader *yaml.Reader, path string, docs map[string]*open) (c *checked) {
 	c = &checked{root: path, docs: docs, paths: map[string]bool{path: true}, from: s.from, texts: map[string]*text{}}
-	err := engine.Guard("check", func() error {
+	err := callsafe.Do("check", func() error {
 		switch {
 		case yaml.IsTest(path):
 			c.found = s.judgeTests(path, docs)

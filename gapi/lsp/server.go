@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -243,11 +244,11 @@ func (s *server) serve(m message) {
 
 // guarded calls the method of a message. A panic is a fault of the program, and the failure of this message.
 func (s *server) guarded(m message) (result any, err error) {
-	err = engine.Guard(m.Method, func() (err error) {
+	err = callsafe.Do(m.Method, func() (err error) {
 		result, err = s.do(m)
 		return err
 	})
-	if p, ok := errors.AsType[*engine.PanicError](err); ok {
+	if p, ok := errors.AsType[*callsafe.PanicError](err); ok {
 		s.o.Log.Error("a request panicked", "method", m.Method, "error", p)
 		err = &failure{codeInternal, "the program has a fault: " + m.Method + " panicked"}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -256,7 +257,7 @@ func TestFindingM2GoexitOfAFrontend(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = e.Wait()
-	p, ok := errors.AsType[*engine.PanicError](err)
+	p, ok := errors.AsType[*callsafe.PanicError](err)
 	if !ok || !p.Exited || !strings.Contains(err.Error(), "the frontend has not returned") {
 		t.Errorf("Run returns %v", err)
 	}

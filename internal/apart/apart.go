@@ -2,7 +2,7 @@
 //
 // # Laws
 //
-//   - The caller gets an error, also where the goroutine was ended: an *engine.PanicError that says so, and in which function.
+//   - The caller gets an error, also where the goroutine was ended: an *callsafe.PanicError that says so, and in which function.
 //   - A panic goes through: it is not this package's to judge.
 //
 // # Ownership
@@ -13,7 +13,7 @@ package apart
 import (
 	"runtime"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 )
 
 // Call calls a function on a goroutine of its own, waits for its end, and returns its error. The argument method names, in the error of a
@@ -35,7 +35,7 @@ func Go(method string, f func() error, then func(error)) {
 		returned := false
 		defer func() {
 			if !returned {
-				err = engine.Exited(method)
+				err = callsafe.Exited(method)
 			}
 			then(err)
 		}()

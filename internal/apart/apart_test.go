@@ -9,7 +9,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
 
@@ -34,7 +34,7 @@ func TestCall(t *testing.T) {
 	}
 	for name, f := range map[string]func(){"leave": leave} {
 		err := apart.Call("it", func() error { f(); return nil })
-		p, ok := err.(*engine.PanicError)
+		p, ok := err.(*callsafe.PanicError)
 		if !ok || !p.Exited || !strings.HasPrefix(err.Error(), "it has not returned: runtime.Goexit was called, in ") || !strings.Contains(err.Error(), "apart_test."+name) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -104,7 +105,7 @@ func piped(write func(io.Writer) error) *body {
 		p := &pipe{r, make(chan struct{})}
 		go func() {
 			defer close(p.ended)
-			w.CloseWithError(engine.Guard("CheckApply", func() error { return write(w) }))
+			w.CloseWithError(callsafe.Do("CheckApply", func() error { return write(w) }))
 		}()
 		return p, nil
 	}}

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
@@ -34,11 +35,11 @@ func (r *Res) Watch(ctx context.Context) error {
 	handle.Running, handle.Event = sync.OnceFunc(func() { close(armed) }), r.init.Event
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() (err error) {
-		defer engine.Caught("Watch", &err)
+		defer callsafe.Recover("Watch", &err)
 		return unit.Watch(ctx)
 	})
 	g.Go(func() (err error) {
-		defer engine.Caught("Watch", &err)
+		defer callsafe.Recover("Watch", &err)
 		return r.watchRest(ctx, armed)
 	})
 	return g.Wait()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -133,8 +134,8 @@ func (l law) run(t *testing.T, s Suite) error {
 
 // guard calls f and turns a panic into an error.
 func guard(f func() error) error {
-	err := engine.Guard("a call", f)
-	if p, ok := err.(*engine.PanicError); ok {
+	err := callsafe.Do("a call", f)
+	if p, ok := err.(*callsafe.PanicError); ok {
 		return p.Traced()
 	}
 	return err

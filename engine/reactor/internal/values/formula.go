@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -65,7 +66,7 @@ func makeOf(group []wire) (Value, error) {
 
 // call calls a formula, whose panic is an error: the loop of the reactor must go on.
 func call(f *resgraph.Formula, sent map[string]any) (v any, secret bool, err error) {
-	defer engine.Caught("the expression", &err)
+	defer callsafe.Recover("the expression", &err)
 	return f.Make(sent)
 }
 

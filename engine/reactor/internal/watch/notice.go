@@ -1,6 +1,9 @@
 package watch
 
-import "github.com/reactivegraph/mgmt/engine"
+import (
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
+)
 
 // Subscribe makes a subscription of the host in the place of a Watch, with no goroutine that
 // waits. It is called once, instead of Watch. Where it returns nil, Ended is called once, after
@@ -43,7 +46,7 @@ func (c *Context) Armed(err error) {
 	case err == nil:
 		c.teller.Running()
 	default:
-		c.over, c.Result = true, engine.Freeze("Watch", err)
+		c.over, c.Result = true, callsafe.CopyError("Watch", err)
 		if c.sub != nil { // else Subscribe returns the error
 			c.sub = nil
 			c.teller.Ended()

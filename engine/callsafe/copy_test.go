@@ -1,4 +1,4 @@
-package engine_test
+package callsafe_test
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/callsafe"
 )
 
 // hostile is an error whose methods do what one of a resource may.
@@ -21,7 +22,7 @@ func (h *hostile) As(any) bool    { panic("As was asked") }
 func (h *hostile) Unwrap() error  { return fs.ErrNotExist }
 func (h *hostile) String() string { panic("String was asked") }
 func saying(s string) *hostile    { return &hostile{func() string { return s }} }
-func frozen(err error) error      { return engine.Freeze("CheckApply", err) }
+func frozen(err error) error      { return callsafe.CopyError("CheckApply", err) }
 func panicking() *hostile         { return &hostile{func() string { panic("no text") }} }
 func wrapped(err error) error     { return fmt.Errorf("outer: %w", err) }
 func texts(t *testing.T, err error, want ...string) {
@@ -70,8 +71,8 @@ func TestFindingC8Freeze(t *testing.T) {
 func TestFindingC8Unreadable(t *testing.T) {
 	t.Parallel()
 	var none *hostile
-	texts(t, frozen(none), "CheckApply", "*engine_test.hostile", "nil pointer", "return nil itself")
-	texts(t, frozen(panicking()), "*engine_test.hostile", "panicked: no text")
+	texts(t, frozen(none), "CheckApply", "*callsafe_test.hostile", "nil pointer", "return nil itself")
+	texts(t, frozen(panicking()), "*callsafe_test.hostile", "panicked: no text")
 	texts(t, frozen((*fs.PathError)(nil)), "*fs.PathError", "nil pointer")
 	texts(t, frozen(fmt.Errorf("outer: %w", engine.Permanent(panicking()))), "outer") // fmt has taken the text
 	deep := error(saying("end"))
@@ -95,7 +96,7 @@ func TestFindingC8Legible(t *testing.T) {
 		{errors.Join(errors.New("x"), panicking()), false},
 		{(*fs.PathError)(nil), false},
 	} {
-		if got := engine.Legible(c.err); got != c.want {
+		if got := callsafe.Printable(c.err); got != c.want {
 			t.Errorf("%T: %v, want %v", c.err, got, c.want)
 		}
 	}

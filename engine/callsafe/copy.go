@@ -1,4 +1,4 @@
-package engine
+package callsafe
 
 import (
 	"fmt"
@@ -7,17 +7,17 @@ import (
 	"syscall"
 )
 
-// Freeze takes the text of an error, and the errors that it wraps, once. The result calls
+// CopyError takes the text of an error, and the errors that it wraps, once. The result calls
 // no method of the error any more. So a loop that serves all resources can print it, and
 // runs no code of another module. An error that can't be read, because its Error panics or
 // it is a nil pointer in an interface, becomes an *UnreadableError. The argument method is
-// the name of the method that returned the error. Freeze takes as long as the methods of
+// the name of the method that returned the error. CopyError takes as long as the methods of
 // the error do, so call it where only the resource that returned the error has to wait. It
 // returns nil for nil.
 //
 // errors.Is and errors.As find the wrapped errors. Is and As methods of other modules are
 // not called.
-func Freeze(method string, err error) error {
+func CopyError(method string, err error) error {
 	switch e := err.(type) {
 	case nil:
 		return nil
@@ -31,9 +31,9 @@ func Freeze(method string, err error) error {
 	return f
 }
 
-// Legible reports whether only code of Go's library and of this package answers for an
+// Printable reports whether only code of Go's library and of this package answers for an
 // error, so that its text can be taken anywhere.
-func Legible(err error) bool {
+func Printable(err error) bool {
 	for e := range errorTree(err) {
 		if !ours(reflect.TypeOf(e)) || isNil(e) {
 			return false
@@ -53,7 +53,7 @@ func (e *UnreadableError) Error() string {
 	return fmt.Sprintf("%s returned an error of the type %s that can't be read: %s", e.Method, e.Type, e.Reason)
 }
 
-// frozenError is what Freeze has taken.
+// frozenError is what CopyError has taken.
 type frozenError struct {
 	text string
 	tree []error // the error and what it wraps, as errors.Is goes through them
@@ -100,7 +100,7 @@ func (e *frozenError) read(err error) (bad string) {
 
 // take calls the methods of an error.
 func (e *frozenError) take(err error) (caught error) {
-	defer Caught("Error", &caught)
+	defer Recover("Error", &caught)
 	e.text = err.Error()
 	for x := range errorTree(err) {
 		e.tree = append(e.tree, x)
@@ -148,28 +148,23 @@ func errorTree(err error) func(yield func(error) bool) {
 	}
 }
 
-// ours reports whether a type is one of Go's library, of this package or of schema.
+// ours reports whether a type is one of Go's library, or of the packages that make the contract with kinds.
 func ours(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	top, _, _ := strings.Cut(t.PkgPath(), "/")
-	return t.PkgPath() == contract || t.PkgPath() == contract+"/schema" || top != "" && top != "main" && !strings.Contains(top, ".")
-}
-
-// contract is the path of this package.
-const contract = "github.com/reactivegraph/mgmt/engine"
-
-// sayable makes a text of the value of a panic. Only the simplest values are kept as they
-// are: the text is printed later, where no foreign code may run.
-func sayable(p any) any {
-	switch p.(type) {
-	case string, int, bool:
-		return p
-	default:
-		return fmt.Sprint(p) // which catches a panic in a method of it
+	if below, ok := strings.CutPrefix(t.PkgPath(), contract); ok {
+		switch below {
+		case "", "/bus", "/callsafe", "/reversal", "/schema", "/world":
+			return true
+		}
 	}
+	top, _, _ := strings.Cut(t.PkgPath(), "/")
+	return top != "" && top != "main" && !strings.Contains(top, ".")
 }
+
+// contract is the path of package engine.
+const contract = "github.com/reactivegraph/mgmt/engine"
 
 // isNil reports whether an error is nil, or a nil pointer in an interface.
 func isNil(v any) bool {
