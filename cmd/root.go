@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/cmd/machine"
+	"github.com/reactivegraph/mgmt/cmd/mcp"
 	"github.com/reactivegraph/mgmt/cmd/plan"
 	"github.com/reactivegraph/mgmt/cmd/run"
 	"github.com/reactivegraph/mgmt/cmd/secret"
@@ -89,6 +90,10 @@ var verbs = []verbEntry{
 	{name: "apply", make: ask.NewApply, machine: true},
 	{name: "reload", make: ask.NewReload, machine: true},
 	{name: "api", make: api.New, machine: true},
+	{name: "proposals", make: ask.NewProposals, machine: true},
+	{name: "approve", make: ask.NewApprove, machine: true},
+	{name: "reject", make: ask.NewReject, machine: true},
+	{name: "mcp", make: mcp.New, machine: true},
 	{name: "hosts", make: fleet.NewHosts, machine: true},
 	{name: "deploy", make: fleet.NewDeploy, machine: true},
 	{name: "deploys", make: fleet.NewDeploys, machine: true},

@@ -42,7 +42,7 @@ func words(outcomes []Outcome) (list []string) {
 // They are fixed when the Server is made. The OpenAPI document is made from the same
 // list.
 func (s *Server) routes() []httpd.Route {
-	routes := append(slices.Concat(s.graphRoutes(), s.eventRoutes(), s.orderRoutes(), s.providerRoutes()), s.profileRoute())
+	routes := append(slices.Concat(s.graphRoutes(), s.eventRoutes(), s.orderRoutes(), s.proposalRoutes(), s.providerRoutes()), s.profileRoute())
 	if s.opt.Shared != nil {
 		may := s.opt.MayWrite
 		// Without a rule of the program, only root and the daemon's own user may write to the

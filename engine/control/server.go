@@ -66,7 +66,8 @@ type Options struct {
 type Server struct {
 	opt Options
 	// frame has the connections, and all that is common to servers.
-	frame *httpd.Server
+	frame     *httpd.Server
+	proposals *proposals
 }
 
 // NewServer checks the options. It starts nothing.
@@ -76,7 +77,7 @@ func NewServer(o Options) (*Server, error) {
 		return nil, errors.New("control: Engine, Recorder and History are required")
 	}
 	o.Clock = engine.ClockOr(o.Clock)
-	s := &Server{opt: o}
+	s := &Server{opt: o, proposals: newProposals(&o)}
 	// The kinds and models of this daemon are a part of its description.
 	about := info
 	if o.Objects != nil {
