@@ -295,6 +295,10 @@ func (e *Engine) History() *journal.History {
 	return e.history
 }
 
+// Store returns the records that must survive a crash, for parts beside the graph: each uses tables with a name of its own. It may be used until
+// the end.
+func (e *Engine) Store() engine.Store { return e.session.state.Store }
+
 // registry returns the kinds of the next graph.
 func (e *Engine) registry() *engine.Registry { return e.kinds.Load() }
 

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -237,6 +238,9 @@ func valueText(v any) string {
 		return "-"
 	case []string:
 		return "[" + strings.Join(v, ", ") + "]"
+	case []any: // of a setting that is more than words
+		text, _ := json.Marshal(v)
+		return string(text)
 	default:
 		return fmt.Sprint(v)
 	}

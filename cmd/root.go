@@ -87,6 +87,7 @@ var verbs = []verbEntry{
 	{name: "pause", make: ask.NewPause, machine: true},
 	{name: "resume", make: ask.NewResume, machine: true},
 	{name: "retry", make: ask.NewRetry, machine: true},
+	{name: "notify", make: ask.NewNotify, machine: true},
 	{name: "apply", make: ask.NewApply, machine: true},
 	{name: "reload", make: ask.NewReload, machine: true},
 	{name: "api", make: api.New, machine: true},

@@ -343,6 +343,7 @@ func (f *statusFlags) text(st *control.Status, s render.Style, now time.Time) st
 		fmt.Fprintf(&b, "%s %s for %s, and the last state goes on: %s\n", s.Paint(render.Yellow, "the store"), how, render.RoundTime(now.Sub(lost.Since)), render.Visible(lost.Error))
 	}
 	b.WriteString(stateLostText(st.StateLost, s, now))
+	b.WriteString(noticesText(st.Notices, s, now))
 	shown, more := 0, 0
 	var all *control.Pause
 	for i := range st.Resources {

@@ -104,6 +104,7 @@ func (s *Server) graphRoutes() []httpd.Route {
 			Method: "GET", Pattern: "/v1/hosts", Summary: "The hosts that share the store: those that are there, and those that the operator has admitted and that are gone.",
 			Answer: Hosts{}, Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable}, Serve: s.getHosts,
 		},
+		{Method: "GET", Pattern: "/v1/notices", Summary: "Who is told of events, with the queues.", Answer: NoticeList{}, Serve: s.getNotices},
 		{Method: "GET", Pattern: "/v1/dump", Summary: "What each resource that is not settled does or waits for, for people.", Types: []string{text}, Serve: s.getDump},
 		{Method: "GET", Pattern: "/v1/metrics", Summary: "The metrics, for Prometheus.", Types: []string{text}, Serve: s.getMetrics},
 	}

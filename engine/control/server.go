@@ -55,10 +55,12 @@ type Options struct {
 	Lost func() (since time.Time, why error)
 	// StateLost tells what the state folder has lost; nil where it has lost nothing. It must not block; a nil function is never.
 	StateLost func() *StateLost
-	Known     func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never
-	Removed   func(context.Context) func(host string) bool    // which hosts the operator has removed; nil for none
-	Version   string
-	StateDir  string
+	// Notices tells how those who are told of events stand, in the order of their names. It must not block; nil for nobody.
+	Notices  func() []NoticeReceiver
+	Known    func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never
+	Removed  func(context.Context) func(host string) bool    // which hosts the operator has removed; nil for none
+	Version  string
+	StateDir string
 }
 
 // Server answers the API. Make it with NewServer.
