@@ -79,7 +79,7 @@ var verbs = []verbEntry{
 	{name: "data", make: plan.NewData},
 	{name: "module", make: author.NewModule},
 	{name: "secret", make: secret.New},
-	{name: "plugin", make: author.NewPlugin, machine: true},
+	{name: "plugin", make: newPlugin, machine: true},
 	{name: "status", make: ask.NewStatus, machine: true},
 	{name: "why", make: ask.NewWhy, machine: true},
 	{name: "events", make: ask.NewEvents, machine: true},
@@ -107,6 +107,13 @@ var verbs = []verbEntry{
 	{name: "reference", make: newReference, whole: true},
 	{name: "manpage", make: newManpage, whole: true},
 	{name: "exit-codes", make: func(*cli.App) *cobra.Command { return newExitCodes() }},
+}
+
+// newPlugin makes the verb plugin, some of whose verbs ask a daemon.
+func newPlugin(a *cli.App) *cobra.Command {
+	cmd := author.NewPlugin(a)
+	cmd.AddCommand(ask.NewPluginStatus(a), ask.NewPluginRestart(a))
+	return cmd
 }
 
 // verbsFor returns the verbs that a call needs: one, where the first argument names it. The flags of all verbs cost a

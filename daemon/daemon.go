@@ -215,7 +215,7 @@ func (d *Daemon) openStore(ctx context.Context) (err error) {
 	}
 	d.Secrets.Readers = d.Trust.Readers
 	d.Objects = Objects(d.World, d.set.Load().Tables(), ObjectOptions{
-		Host: d.Host, Topics: trust.Topics(d.Host, d.Kinds.Roles), Secrets: d.Secrets, Running: d.engine.Load, Log: d.Log,
+		Host: d.Host, Topics: trust.ObjectTopics(d.Host, d.Kinds.Roles), Secrets: d.Secrets, Running: d.engine.Load, Log: d.Log,
 	})
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -49,14 +50,8 @@ and the error of the last try.`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all, err := f.Client().Notices(cmd.Context())
-			switch {
-			case err != nil:
+			if err != nil {
 				return remote.Explained(err)
-			case f.Output.Document():
-				return f.Output.Write(a.Out, all.Receivers)
-			case len(all.Receivers) == 0:
-				_, err := fmt.Fprintln(a.Out, "the daemon tells nobody of events")
-				return err
 			}
 			t := render.Table{{"NAME", "TYPE", "QUEUED", "OLDEST", "SENT", "FAILED", "DROPPED", "ERROR"}}
 			for _, r := range all.Receivers {
@@ -66,7 +61,13 @@ and the error of the last try.`,
 				}
 				t.Row(r.Name, r.Type, r.Queued, oldest, r.Sent, r.Failed, r.Dropped, cmp.Or(render.OneLine(r.Error), "-"))
 			}
-			return t.Write(a.Out)
+			return f.Output.Write(a.Out, all.Receivers, func(w io.Writer) error {
+				if len(all.Receivers) > 0 {
+					return t.Write(w)
+				}
+				_, err := fmt.Fprintln(w, "the daemon tells nobody of events")
+				return err
+			})
 		},
 	}
 	f.Flags(cmd, []control.NoticeReceiver{})
@@ -77,7 +78,7 @@ and the error of the last try.`,
 type notifyTest struct {
 	notify string // as notices.Parse takes it
 	log    show.Flags
-	output cli.Choice
+	output cli.Output
 }
 
 // TestResult is what came of a test.
@@ -166,14 +167,11 @@ func (f *notifyTest) run(ctx context.Context, a *cli.App, names []string) (err e
 }
 
 func (f *notifyTest) write(a *cli.App, results []testResult) error {
-	if f.output.Document() {
-		return f.output.Write(a.Out, results)
-	}
 	t := render.Table{}
 	for _, r := range results {
 		t.Row(r.Name, r.Type, cmp.Or(render.OneLine(r.Error), "sent"))
 	}
-	return t.Write(a.Out)
+	return f.output.Write(a.Out, results, t.Write)
 }
 
 // noticesText says who is not told of events.

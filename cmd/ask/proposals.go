@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -100,11 +101,10 @@ func NewReject(a *cli.App) *cobra.Command {
 			if err != nil {
 				return remote.Explained(err)
 			}
-			if f.Output.Document() {
-				return f.Output.Write(a.Out, p)
-			}
-			_, err = fmt.Fprintf(a.Out, "proposal %d is rejected\n", p.ID)
-			return err
+			return f.Output.Write(a.Out, p, func(w io.Writer) error {
+				_, err := fmt.Fprintf(w, "proposal %d is rejected\n", p.ID)
+				return err
+			})
 		},
 	}
 	f.Daemon.Flags(cmd, control.Proposal{})
@@ -127,9 +127,6 @@ func (f *proposalFlags) list(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return remote.Explained(err)
 	}
-	if f.Output.Document() {
-		return f.Output.Write(a.Out, all)
-	}
 	var b strings.Builder
 	for _, p := range all.Proposals {
 		f.head(a, &b, &p)
@@ -137,8 +134,7 @@ func (f *proposalFlags) list(ctx context.Context, a *cli.App) error {
 	if len(all.Proposals) == 0 {
 		b.WriteString("nothing is proposed\n")
 	}
-	_, err = a.Out.Write([]byte(b.String()))
-	return err
+	return f.write(a, all, b.String())
 }
 
 // head says what a proposal is, on a line, and what became of it.
@@ -171,9 +167,6 @@ func (f *proposalFlags) show(ctx context.Context, a *cli.App, word string) error
 	if err != nil {
 		return remote.Explained(err)
 	}
-	if f.Output.Document() {
-		return f.Output.Write(a.Out, r)
-	}
 	var b strings.Builder
 	f.head(a, &b, &r.Proposal)
 	fmt.Fprintf(&b, "%s: %s\n", render.Visible(r.Path), render.LineCounts(r.Current, r.Document))
@@ -184,6 +177,13 @@ func (f *proposalFlags) show(ctx context.Context, a *cli.App, word string) error
 	} else {
 		fmt.Fprintf(&b, "to put it into effect: mgmt approve %d --digest %s\n", r.ID, r.Digest)
 	}
-	_, err = a.Out.Write([]byte(b.String()))
-	return err
+	return f.write(a, r, b.String())
+}
+
+// write writes a document, or the text of it.
+func (f *proposalFlags) write(a *cli.App, doc any, text string) error {
+	return f.Output.Write(a.Out, doc, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
 }
