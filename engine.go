@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/statedir"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -294,6 +295,10 @@ func (e *Engine) StateLoss() *statedir.Loss {
 func (e *Engine) History() *journal.History {
 	return e.history
 }
+
+// Store returns the records that must survive a crash, for parts beside the graph: each uses tables with a name of its own. It may be used until
+// the end.
+func (e *Engine) Store() records.Store { return e.session.state.Store }
 
 // registry returns the kinds of the next graph.
 func (e *Engine) registry() *engine.Registry { return e.kinds.Load() }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,8 +25,8 @@ import (
 // configFlags are the flags of config.
 type configFlags struct {
 	// output is for the settings, and format for the findings of check.
-	output cli.Choice
-	format cli.Choice
+	output cli.Output
+	format cli.Findings
 	// At most one of these three is true. They work also where the configuration is broken.
 	check   bool
 	schema  bool
@@ -58,7 +59,7 @@ finding with its position on standard output. The exit code is 1 if one is an er
 	}
 	fl := cmd.Flags()
 	cli.Forms(cmd, &f.output, "output format", []settingJSON{}, "text")
-	cli.Choose(cmd, &f.format, "format", "", "format of the findings of --check", "text", "json", "github")
+	f.format.Flag(cmd, "format of the findings of --check")
 	fl.BoolVar(&f.check, "check", false, "report every error in the file, and show nothing")
 	fl.BoolVar(&f.schema, "schema", false, "print the JSON Schema of the file")
 	fl.BoolVar(&f.example, "example", false, "print a file with all settings as comments")
@@ -147,18 +148,14 @@ func (f *configFlags) checkFile(a *cli.App) error {
 	env, ds := cli.Settings.Environment(os.Getenv)
 	file, more := a.ReadConfig(nil, env)
 	ds = append(ds, more...)
-	if f.format.Word != "text" {
-		if err := cli.WriteFindings(a, f.format.Word, ds); err != nil {
-			return err
-		}
-	} else {
-		render.PrintDiagnostics(a.Out, a.Program(), ds)
+	if err := f.format.Write(a, ds); err != nil {
+		return err
 	}
 	switch {
 	case ds.Err() != nil:
 		return cli.WithCode(cli.ExitUsage, errors.New(ds.Summary()))
 	// A program takes the empty list of findings for ok, so no line follows it.
-	case f.format.Word != "text":
+	case !f.format.Text():
 	case !file.Exists:
 		fmt.Fprintf(a.Out, "ok: there is no %s, the defaults count\n", path)
 	default:
@@ -189,45 +186,11 @@ func (f *configFlags) show(a *cli.App, keys []string) error {
 	for i, key := range keys {
 		list[i] = f.setting(a, cli.Settings.Get(key))
 	}
-	switch f.output.Word {
-	case "json":
-		return render.WriteJSON(a.Out, list)
-	case "yaml":
-		return render.WriteYAML(a.Out, plainSettings(list))
-	}
 	t := render.Table{{"SETTING", "VALUE", "FROM"}}
 	for _, s := range list {
 		t.Row(s.Setting, valueText(s.Value), cmp.Or(s.From, s.Source))
 	}
-	return t.Write(a.Out)
-}
-
-// plainSettings returns settings as plain values.
-// The writer of YAML takes int64, text, bool, lists and maps, and no other types.
-// The keys are those of settingJSON, and a key that is absent there is absent here.
-func plainSettings(list []settingJSON) []any {
-	out := make([]any, len(list))
-	for i, s := range list {
-		m := map[string]any{"setting": s.Setting, "value": s.Value, "source": s.Source}
-		if s.From != "" {
-			m["from"] = s.From
-		}
-		if s.File != "" {
-			m["file"], m["line"], m["col"] = s.File, int64(s.Line), int64(s.Col)
-		}
-		switch v := s.Value.(type) {
-		case int:
-			m["value"] = int64(v)
-		case []string:
-			texts := make([]any, len(v))
-			for i, text := range v {
-				texts[i] = text
-			}
-			m["value"] = texts
-		}
-		out[i] = m
-	}
-	return out
+	return f.output.Write(a.Out, list, t.Write)
 }
 
 // valueText writes a value for people.
@@ -237,6 +200,9 @@ func valueText(v any) string {
 		return "-"
 	case []string:
 		return "[" + strings.Join(v, ", ") + "]"
+	case []any: // of a setting that is more than words
+		text, _ := json.Marshal(v)
+		return string(text)
 	default:
 		return fmt.Sprint(v)
 	}

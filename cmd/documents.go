@@ -46,21 +46,28 @@ func documentsSchema(root *cobra.Command) (string, error) {
 
 // documentsOf returns the schema of the documents of one verb, nil for none.
 func documentsOf(cmd *cobra.Command, types *derive.GoTypes) (map[string]any, error) {
-	f := cmd.Flags().Lookup("output")
-	if f == nil {
-		return nil, nil
-	}
-	c, ok := f.Value.(*cli.Choice)
-	if !ok {
-		return nil, nil
-	}
 	var all []any
-	for _, t := range c.Documents() {
-		s, err := types.Schema(reflect.Zero(t).Interface())
-		if err != nil {
-			return nil, fmt.Errorf("the document of %s: %w", cmd.CommandPath(), err)
+	for _, name := range []string{"output", "format"} {
+		f := cmd.Flags().Lookup(name)
+		if f == nil {
+			continue
 		}
-		all = append(all, s)
+		d, ok := f.Value.(interface{ Documents() []reflect.Type })
+		if !ok {
+			continue
+		}
+		for _, t := range d.Documents() {
+			doc := reflect.Zero(t).Interface()
+			if known, ok := doc.(cli.Described); ok {
+				all = append(all, known.JSONSchema())
+				continue
+			}
+			s, err := types.Schema(doc)
+			if err != nil {
+				return nil, fmt.Errorf("the document of %s: %w", cmd.CommandPath(), err)
+			}
+			all = append(all, s)
+		}
 	}
 	switch len(all) {
 	case 0:

@@ -39,7 +39,7 @@ func schemaOf(t *testing.T, args string) *jsonschema.Schema {
 	}
 	verb := strings.TrimPrefix(cmd.CommandPath(), "mgmt ")
 	if all.(map[string]any)["properties"].(map[string]any)[verb] == nil {
-		if verb == "facts" || verb == "eval" { // whose documents are values
+		if verb == "eval" { // whose document is a value of the user
 			return nil
 		}
 		t.Fatalf("%s has no schema", verb)
@@ -65,16 +65,11 @@ func TestDocuments(t *testing.T) {
 	}
 	for _, args := range []string{
 		"version", "doc", "doc file", "doc exec", "interface list", "interface show pkg", "interface show pkg.install", "interface matrix svc",
-		"plan " + graph, "facts os kernel", "eval vars " + graph, "config", "resource", "data explain k " + graph,
+		"plan " + graph, "facts", "facts --programs", "facts os kernel", "eval vars " + graph, "config", "resource", "data explain k " + graph,
+		"interface check svc systemd", "interface generate svc --from systemd",
+		"idl diff ../examples/providers/git/idl ../examples/providers/postgres/idl", "module list --lock " + filepath.Join(dir, "none.lock"),
 	} {
-		run := func(form string) string {
-			var out, errs bytes.Buffer
-			a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &errs}
-			if code := execute(t.Context(), a, append(strings.Fields(args), "-o", form)); code == cli.ExitUsage {
-				t.Errorf("%s -o %s: %s", args, form, errs.String())
-			}
-			return out.String()
-		}
+		run := func(form string) string { return written(t, append(strings.Fields(args), "-o", form)...) }
 		var want any
 		text := run("json")
 		if err := json.Unmarshal([]byte(text), &want); err != nil {
@@ -110,6 +105,45 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
+// written returns what a verb writes to standard output.
+func written(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	a := &cli.App{In: strings.NewReader(""), Out: &out, Err: &errs}
+	if code := execute(t.Context(), a, args); code == cli.ExitUsage && out.Len() == 0 {
+		t.Errorf("%s: %s", args, errs.String())
+	}
+	return out.String()
+}
+
+// TestDocumentsOfOneForm: what a verb writes as JSON alone, or in YAML as a graph, has the schema of the reference.
+func TestDocumentsOfOneForm(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"g.yaml": "resources: {file: [{name: " + dir + "/x, content: a}, {name: " + dir + "/x/y, content: b}]}\n",
+		"bad":    "resources: {file: [{name: " + dir + "/x, contend: a}, {name: z}]}\n",
+		"c.yaml": "sockit: /x\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, args := range []string{
+		"graph " + dir + "/g.yaml -o json", "graph " + dir + "/g.yaml --explain -o json", "validate " + dir + "/g.yaml --format json", "validate " + dir + "/bad --format json",
+		"config --check " + dir + "/c.yaml --format json", "resource file " + dir + " -o json", "resource file " + dir + "/none -o json", "resource user -o json",
+		"test ../examples/host_test.yaml -o json", // with times, which differ
+	} {
+		var doc any
+		if err := json.Unmarshal([]byte(written(t, strings.Fields(args)...)), &doc); err != nil {
+			t.Errorf("%s: %v", args, err)
+			continue
+		}
+		if err := schemaOf(t, args).Validate(doc); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
 // TestEveryDocumentHasBothForms: a verb that writes JSON writes YAML too, but for a drawing.
 func TestEveryDocumentHasBothForms(t *testing.T) {
 	n := 0
@@ -122,7 +156,7 @@ func TestEveryDocumentHasBothForms(t *testing.T) {
 		if f == nil {
 			return
 		}
-		c, ok := f.Value.(*cli.Choice)
+		c, ok := f.Value.(*cli.Output)
 		if !ok || c.Set("json") != nil || cmd.Name() == "graph" {
 			return
 		}

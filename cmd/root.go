@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/cmd/machine"
+	"github.com/reactivegraph/mgmt/cmd/mcp"
 	"github.com/reactivegraph/mgmt/cmd/plan"
 	"github.com/reactivegraph/mgmt/cmd/run"
 	"github.com/reactivegraph/mgmt/cmd/secret"
@@ -78,7 +79,7 @@ var verbs = []verbEntry{
 	{name: "data", make: plan.NewData},
 	{name: "module", make: author.NewModule},
 	{name: "secret", make: secret.New},
-	{name: "plugin", make: author.NewPlugin, machine: true},
+	{name: "plugin", make: newPlugin, machine: true},
 	{name: "status", make: ask.NewStatus, machine: true},
 	{name: "why", make: ask.NewWhy, machine: true},
 	{name: "events", make: ask.NewEvents, machine: true},
@@ -86,9 +87,14 @@ var verbs = []verbEntry{
 	{name: "pause", make: ask.NewPause, machine: true},
 	{name: "resume", make: ask.NewResume, machine: true},
 	{name: "retry", make: ask.NewRetry, machine: true},
+	{name: "notify", make: ask.NewNotify, machine: true},
 	{name: "apply", make: ask.NewApply, machine: true},
 	{name: "reload", make: ask.NewReload, machine: true},
 	{name: "api", make: api.New, machine: true},
+	{name: "proposals", make: ask.NewProposals, machine: true},
+	{name: "approve", make: ask.NewApprove, machine: true},
+	{name: "reject", make: ask.NewReject, machine: true},
+	{name: "mcp", make: mcp.New, machine: true},
 	{name: "hosts", make: fleet.NewHosts, machine: true},
 	{name: "deploy", make: fleet.NewDeploy, machine: true},
 	{name: "deploys", make: fleet.NewDeploys, machine: true},
@@ -101,6 +107,13 @@ var verbs = []verbEntry{
 	{name: "reference", make: newReference, whole: true},
 	{name: "manpage", make: newManpage, whole: true},
 	{name: "exit-codes", make: func(*cli.App) *cobra.Command { return newExitCodes() }},
+}
+
+// newPlugin makes the verb plugin, some of whose verbs ask a daemon.
+func newPlugin(a *cli.App) *cobra.Command {
+	cmd := author.NewPlugin(a)
+	cmd.AddCommand(ask.NewPluginStatus(a), ask.NewPluginRestart(a))
+	return cmd
 }
 
 // verbsFor returns the verbs that a call needs: one, where the first argument names it. The flags of all verbs cost a

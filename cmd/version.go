@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -10,18 +11,17 @@ import (
 
 // newVersion makes the verb version.
 func newVersion(a *cli.App) *cobra.Command {
-	var output cli.Choice
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			v := cli.CurrentVersion()
-			if output.Document() {
-				return output.Write(a.Out, v)
-			}
-			_, err := fmt.Fprintln(a.Out, a.Program(), v)
-			return err
+			return output.Write(a.Out, v, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, a.Program(), v)
+				return err
+			})
 		},
 	}
 	cli.Forms(cmd, &output, "output format", cli.VersionJSON{}, "text")

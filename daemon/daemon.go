@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
+	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/daemon/trust"
@@ -44,7 +45,8 @@ type Config struct {
 	Writers    string // the group whose members may change objects over the socket, besides root and the user of the daemon
 	Remote     Remote
 	Metrics    Metrics
-	StatusFile string // gets a line, true or false, whenever the graph converges or does not any more; empty for none
+	Notify     []notices.Receiver // who is told of events
+	StatusFile string             // gets a line, true or false, whenever the graph converges or does not any more; empty for none
 
 	// Engine says how the graphs are run: noop, limits, times, and the first Observer. What the daemon knows itself, from the name of the
 	// machine to the background work, is set by it.
@@ -99,6 +101,7 @@ type Daemon struct {
 	abandon func() // closes Options.Abandon, at most once
 
 	metrics *metricsPart // nil for none
+	notices *noticesPart
 	systemd *systemdPart
 	asked   context.Context // of Run: done when the end was asked for
 	limits  reactor.Limits  // that count; of the goroutine that reloads, as the next one
@@ -212,7 +215,7 @@ func (d *Daemon) openStore(ctx context.Context) (err error) {
 	}
 	d.Secrets.Readers = d.Trust.Readers
 	d.Objects = Objects(d.World, d.set.Load().Tables(), ObjectOptions{
-		Host: d.Host, Topics: trust.Topics(d.Host, d.Kinds.Roles), Secrets: d.Secrets, Running: d.engine.Load, Log: d.Log,
+		Host: d.Host, Topics: trust.ObjectTopics(d.Host, d.Kinds.Roles), Secrets: d.Secrets, Running: d.engine.Load, Log: d.Log,
 	})
 	return nil
 }
@@ -233,12 +236,12 @@ func (d *Daemon) configure() {
 }
 
 // standard returns the parts of the Config. Their order counts: the socket serves the figures of metrics, and those that go beside the graph
-// wrap each other, so files, the last, watches what all before it read.
+// wrap each other, so files, the last, watches what all before it read. Notices are begun before the socket, whose recorder makes the events.
 func (d *Daemon) standard() []Part {
 	d.metrics = &metricsPart{Metrics: d.Config.Metrics}
-	d.systemd = &systemdPart{}
+	d.systemd, d.notices = &systemdPart{}, &noticesPart{}
 	return []Part{
-		&statusFile{path: d.StatusFile}, d.metrics, &socketPart{}, d.systemd, &objectsPart{}, &deploysPart{}, &filesPart{},
+		&statusFile{path: d.StatusFile}, d.metrics, d.notices, &socketPart{}, d.systemd, &objectsPart{}, &deploysPart{}, &filesPart{},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/reactivegraph/mgmt/daemon/input"
@@ -14,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
@@ -74,16 +76,25 @@ func (g *graphInput) reload(ctx context.Context, left func() []reactor.Leaving) 
 // The document is checked in the place where it would be read, since relative paths count
 // from there. A refusal after that check can only come from the reading itself, and then
 // the file before is put back and read again.
-func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*control.Verdict, error) {
+func (g *graphInput) Apply(ctx context.Context, name string, document []byte, on func([]byte) error) (*control.Verdict, error) {
 	if err := g.take(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { <-g.turn }()
 	left, done := g.engine.AskedBy(control.CallerOf(ctx))
 	defer done()
-	path, err := g.input().Path()
+	path, err := g.path()
 	if err != nil {
-		return nil, &control.Error{Status: 409, Text: err.Error(), Hint: "there is no file in whose place another one could be put"}
+		return nil, err
+	}
+	if on != nil {
+		_, current, err := g.Current(ctx)
+		if err == nil {
+			err = on(current)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	// From here on files are altered. A client that goes, or a signal, must not leave them half done.
 	ctx = context.WithoutCancel(ctx)
@@ -117,6 +128,27 @@ func (g *graphInput) Apply(ctx context.Context, name string, document []byte) (*
 	}
 	_, err = g.reload(ctx, left) // the one before is the newest again
 	return v, err
+}
+
+// Current implements control.Graphs.
+func (g *graphInput) Current(ctx context.Context) (path string, document []byte, err error) {
+	if path, err = g.path(); err != nil {
+		return "", nil, err
+	}
+	document, err = gapi.Source{}.ReadRegular(ctx, path, control.MaxDocument, "a graph file")
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return path, document, err
+}
+
+// path returns that of the graph file.
+func (g *graphInput) path() (string, error) {
+	path, err := g.input().Path()
+	if err != nil {
+		err = &control.Error{Status: 409, Text: err.Error(), Hint: "there is no file in whose place another one could be put"}
+	}
+	return path, err
 }
 
 // findingTexts returns each finding as text.

@@ -78,7 +78,7 @@ func TestFindingC4InitFails(t *testing.T) {
 	}
 	g := applying(t, path)
 	for range 2 {
-		v, err := g.Apply(t.Context(), "new.yaml", []byte(bad))
+		v, err := g.Apply(t.Context(), "new.yaml", []byte(bad), nil)
 		if err != nil || !strings.Contains(v.Refused, "moody[bad]") || !strings.Contains(v.Refused, "not today") {
 			t.Fatalf("%+v, %v", v, err)
 		}
@@ -99,13 +99,13 @@ func TestFindingC4InitFails(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if v, err := g.Apply(t.Context(), "new.yaml", []byte(bad)); err != nil || !strings.Contains(v.Refused, "not today") {
+	if v, err := g.Apply(t.Context(), "new.yaml", []byte(bad), nil); err != nil || !strings.Contains(v.Refused, "not today") {
 		t.Errorf("%+v, %v", v, err)
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a file: %v", err)
 	}
-	if v, err := g.Apply(t.Context(), "new.yaml", []byte(good)); err != nil || v.Refused != "" {
+	if v, err := g.Apply(t.Context(), "new.yaml", []byte(good), nil); err != nil || v.Refused != "" {
 		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -42,7 +42,7 @@ func (o *objectsPart) Open(_ context.Context, d *Daemon) error {
 		o.used = late.Used()
 	}
 	o.front = native.New(nb, native.Options{
-		Topics: trust.Topics(d.Host, d.Kinds.Roles), Used: o.used, Declare: d.Secrets.Declare, Accept: d.Store.Accepted(d.set.Load().Tables().Kinds),
+		Topics: trust.ObjectTopics(d.Host, d.Kinds.Roles), Used: o.used, Declare: d.Secrets.Declare, Accept: d.Store.Accepted(d.set.Load().Tables().Kinds),
 	})
 	d.Beside(func(front gapi.Frontend) gapi.Frontend { return merge.New(front, o.front) })
 	return nil

@@ -6,6 +6,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
+	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -15,6 +16,7 @@ type Next struct {
 	Kinds  *kinds.Options
 	Limits *reactor.Limits
 	Graph  *input.Config // another input, with the Env of the Config
+	Notify *[]notices.Receiver
 
 	// Taken is called when these settings count, but for Graph, and InEffect when the first graph of that is in effect. Both may be nil. The
 	// kinds of the next graph are others where kinds is true, and the models where models is.
@@ -57,6 +59,12 @@ func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) 
 	if found = append(found, more...); found.Err() != nil {
 		return nil, nil, found
 	}
+	var receivers []*notices.Ready
+	if next.Notify != nil {
+		if receivers, wrong = notices.Prepare(*next.Notify, d.Env.From.Judge); wrong != nil {
+			return nil, nil, wrong
+		}
+	}
 	var source *mgmt.Source
 	var in *input.Input // nil for the same one
 	if next.Graph != nil {
@@ -78,6 +86,9 @@ func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) 
 		err := d.take(ctx, next, set, in)
 		if err == nil {
 			d.folders = from
+			if next.Notify != nil {
+				d.notices.Set(receivers)
+			}
 		}
 		return err
 	}, nil

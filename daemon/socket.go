@@ -113,7 +113,7 @@ func listenAt(ctx context.Context, path string) (*control.Listener, error) {
 // runs all the same: verbs read the history after the end of the daemon.
 type socketPart struct {
 	d        *Daemon
-	rec      *control.Recorder // nil where no question can ever come
+	rec      *control.Recorder // nil where no question can ever come, and nobody is told of events
 	listener *control.Listener // nil where there is no socket
 	remote   *httpd.TLS        // for other machines; nil for none
 	foreign  *model.NB         // the objects as clients of other machines may write them
@@ -137,7 +137,7 @@ func (p *socketPart) Open(ctx context.Context, d *Daemon) error {
 	if p.remote, err = d.Remote.Listen(rules, d.Log); err != nil {
 		return err
 	}
-	if p.listener == nil && p.remote == nil && d.Folder.Dir == "" {
+	if p.listener == nil && p.remote == nil && d.Folder.Dir == "" && len(d.Notify) == 0 && d.Again == nil {
 		return nil
 	}
 	p.rec = control.NewRecorder(control.RecorderOptions{Version: d.Version})
@@ -145,7 +145,7 @@ func (p *socketPart) Open(ctx context.Context, d *Daemon) error {
 	p.opt = control.Options{
 		Recorder: p.rec, Logger: d.Log, Version: d.Version, StateDir: d.Folder.Dir, StateLost: d.stateLost,
 		Objects: d.Objects, Shared: d.World, MayWrite: writers, Known: d.runs, Hosts: hostsOf(d.World), Removed: d.Trust.RemovedHosts,
-		Providers: &providers{d.set.Load}, Metrics: d.metrics.counts.Handler(),
+		Providers: &providers{d.set.Load}, Metrics: d.metrics.counts.Handler(), Notices: d.notices.receivers,
 	}
 	if c, ok := d.World.(*store.Clustered); ok {
 		p.opt.Lost = c.Lost

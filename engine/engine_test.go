@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
-	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 	"go.uber.org/goleak"
@@ -322,25 +320,6 @@ func TestParseSema(t *testing.T) {
 		if got := fmt.Sprint(name, " ", n); err == nil && got != want || err != nil && want != "" {
 			t.Errorf("ParseSema(%q) = %s, %v", in, got, err)
 		}
-	}
-}
-
-func TestStates(t *testing.T) {
-	seen := map[string]bool{}
-	for s := range resgraph.State(resgraph.NumStates) {
-		seen[s.String()] = true
-		if settled := s == resgraph.StateOK || s == resgraph.StateWouldChange || s == resgraph.StateUnknown; s.Settled() != settled {
-			t.Errorf("%s: settled %t", s, s.Settled())
-		}
-	}
-	if len(seen) != resgraph.NumStates || seen[""] {
-		t.Errorf("words %v", seen)
-	}
-	if s := resgraph.State(99).String(); s != "State(99)" {
-		t.Error(s)
-	}
-	if b, err := json.Marshal(map[string]resgraph.State{"s": resgraph.StateWouldChange}); err != nil || string(b) != `{"s":"would-change"}` {
-		t.Errorf("%s %v", b, err)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -70,18 +69,6 @@ func TestCmpFieldsOfData(t *testing.T) {
 	}
 	if err := a.Cmp(newData(t, dataType(t, 10), map[string]any{"text": "x"})); err != nil {
 		t.Errorf("of a type that was read anew: %v", err)
-	}
-}
-
-// TestTakeOfData: the image holds what is not the default, and what must be given.
-func TestTakeOfData(t *testing.T) {
-	ty := dataType(t, 10)
-	img, err := reversal.Take(newData(t, ty, nil), newData(t, ty, map[string]any{"text": "x", "size": 8}), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !schema.Equal(img.Declared, map[string]any{"text": ""}) || !schema.Equal(img.Was, map[string]any{"text": "x", "size": 8}) {
-		t.Errorf("declared %v, was %v", img.Declared, img.Was)
 	}
 }
 

@@ -9,6 +9,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"pgregory.net/rapid"
 )
@@ -193,4 +196,50 @@ func TestMetaParamsLaws(t *testing.T) {
 			t.Errorf("%+v outright: %v", a, err)
 		}
 	})
+}
+
+// TestClockOf: a host brings its clock; others have that of the machine.
+func TestClockOf(t *testing.T) {
+	c := enginetest.NewClock()
+	if engine.ClockOf(clockHost{clock: c}) != clock.Clock(c) {
+		t.Error("the clock of the host is not taken")
+	}
+	for _, h := range []engine.Host{nil, enginetest.NewHost(), clockHost{}} {
+		if engine.ClockOf(h) != clock.Clock(clock.System{}) {
+			t.Errorf("%T has another clock", h)
+		}
+	}
+}
+
+type clockHost struct {
+	engine.Host
+	clock clock.Clock
+}
+
+func (h clockHost) Clock() clock.Clock { return h.clock }
+
+// TestCauseMerge: the first path counts, and who altered that last; a stranger's change is told
+// before one of a resource.
+func TestCauseMerge(t *testing.T) {
+	t.Parallel()
+	a, b := &provenance.Culprit{PID: 1}, &provenance.Culprit{PID: 2}
+	none := engine.Cause{}
+	for _, c := range []struct {
+		name               string
+		first, later, want engine.Cause
+	}{
+		{"nothing first", none, engine.Cause{Path: "/a", Merged: 1, By: a}, engine.Cause{Path: "/a", Merged: 1, By: a}},
+		{"nothing later", engine.Cause{Path: "/a", Merged: 1, From: "f[a]"}, none, engine.Cause{Path: "/a", Merged: 1, From: "f[a]"}},
+		{"the same path", engine.Cause{Path: "/a", Merged: 1, By: a}, engine.Cause{Path: "/a", Merged: 2, By: b}, engine.Cause{Path: "/a", Merged: 3, By: b}},
+		{"then one unknown", engine.Cause{Path: "/a", Merged: 1, By: a}, engine.Cause{Path: "/a", Merged: 1}, engine.Cause{Path: "/a", Merged: 2, By: a}},
+		{"another path", engine.Cause{Path: "/a", Merged: 1}, engine.Cause{Path: "/b", Merged: 1, By: b, Resync: true}, engine.Cause{Path: "/a", Merged: 2, Resync: true}},
+		{"a resource, then a stranger", engine.Cause{Path: "/a", From: "f[a]", Merged: 1}, engine.Cause{Path: "/b", Merged: 1, By: b}, engine.Cause{Path: "/b", Merged: 2, By: b}},
+		{"a stranger, then a resource", engine.Cause{Path: "/a", Merged: 1, By: a}, engine.Cause{Path: "/a", From: "f[a]", Merged: 1}, engine.Cause{Path: "/a", Merged: 2, By: a}},
+	} {
+		got := c.first
+		got.Merge(c.later)
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
 }

@@ -38,43 +38,50 @@ func writeLines(w io.Writer, ds schema.Diagnostics, line func(schema.Diagnostic)
 	return nil
 }
 
-// place is a position in JSON.
-type place struct {
+// FindingPlace is the position of a Finding.
+type FindingPlace struct {
 	File string `json:"file,omitempty"`
 	Line int32  `json:"line,omitempty"`
 	Col  int32  `json:"col,omitempty"`
 }
 
-type relatedJSON struct {
-	place
+// FindingRelated is another place that a Finding is about.
+type FindingRelated struct {
+	FindingPlace
 	Message string `json:"message"`
 }
 
-type diagnosticJSON struct {
-	place
-	Severity   string        `json:"severity"`
-	Message    string        `json:"message"`
-	Suggestion string        `json:"suggestion,omitempty"`
-	Resource   string        `json:"resource,omitempty"`
-	Path       string        `json:"path,omitempty"`
-	Related    []relatedJSON `json:"related,omitempty"`
+// Finding is a diagnostic in JSON.
+type Finding struct {
+	FindingPlace
+	Severity   string           `json:"severity"`
+	Message    string           `json:"message"`
+	Suggestion string           `json:"suggestion,omitempty"`
+	Resource   string           `json:"resource,omitempty"`
+	Path       string           `json:"path,omitempty"`
+	Related    []FindingRelated `json:"related,omitempty"`
 }
 
-func writeJSON(w io.Writer, ds schema.Diagnostics) error {
-	list := make([]diagnosticJSON, len(ds))
+// Findings returns diagnostics as WriteDiagnostics has them in JSON; never nil.
+func Findings(ds schema.Diagnostics) []Finding {
+	list := make([]Finding, len(ds))
 	for i, d := range ds {
-		list[i] = diagnosticJSON{
-			place: place(d.Pos), Severity: d.Severity.String(), Message: d.Message,
+		list[i] = Finding{
+			FindingPlace: FindingPlace(d.Pos), Severity: d.Severity.String(), Message: d.Message,
 			Suggestion: d.Suggestion, Resource: d.Resource, Path: d.Path,
 		}
 		for _, r := range d.Related {
-			list[i].Related = append(list[i].Related, relatedJSON{place(r.Pos), r.Message})
+			list[i].Related = append(list[i].Related, FindingRelated{FindingPlace(r.Pos), r.Message})
 		}
 	}
+	return list
+}
+
+func writeJSON(w io.Writer, ds schema.Diagnostics) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(list)
+	return enc.Encode(Findings(ds))
 }
 
 var (

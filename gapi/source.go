@@ -172,7 +172,8 @@ func (s Source) ReadDir(path string) ([]os.DirEntry, error) {
 	return list, err
 }
 
-// OwnDescriptor reports whether a path names an open file of this process, such as /dev/fd/63 or /dev/stdin.
+// OwnDescriptor reports whether a path names an open file of this process, such as /dev/fd/63 or /dev/stdin: the process that
+// started this one has chosen that file.
 func OwnDescriptor(path string) bool {
 	path = filepath.Clean(path)
 	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} {
@@ -180,5 +181,5 @@ func OwnDescriptor(path string) bool {
 			return true
 		}
 	}
-	return path == "/dev/stdin"
+	return path == "/dev/stdin" || path == "/dev/stdout" || path == "/dev/stderr"
 }

@@ -138,6 +138,7 @@ var pathsElsewhere = map[string][]string{
 		"service/journal.go OpenJournal",
 	},
 	"the state folder, which run refuses if others can write it": {
+		"engine/control/proposals.go load",
 		"daemon/state/hold.go hold",
 		"daemon/socket.go listenAt",
 		"cmd/run/dump.go write",

@@ -55,11 +55,11 @@ func (f *apiFlags) client() *api.Client {
 	return &api.Client{HTTP: f.daemon.Client().Transport()}
 }
 
-// flags adds where the daemon is, and how to write the answer.
-func (f *apiFlags) flags(cmd *cobra.Command) {
+// flags adds where the daemon is, and how to write the answer, which is this document; see cli.Forms.
+func (f *apiFlags) flags(cmd *cobra.Command, doc any) {
 	f.daemon.Reach(cmd)
 	f.store.ObjectFlags(cmd)
-	cli.Forms(cmd, &f.out.form, "how to write it", nil, "table")
+	cli.Forms(cmd, &f.out.form, "how to write it", doc, "table")
 }
 
 // New makes the verb api with its own verbs.
@@ -95,8 +95,8 @@ machine that has api_listen.`,
 // verb makes one verb of api.
 // All errors pass through told, so each verb ends with 1 and says how to go on.
 // It closes the store of --world after the verb, also after an error.
-func (f *apiFlags) verb(cmd *cobra.Command, run func(ctx context.Context, args []string) error) *cobra.Command {
-	f.flags(cmd)
+func (f *apiFlags) verb(cmd *cobra.Command, doc any, run func(ctx context.Context, args []string) error) *cobra.Command {
+	f.flags(cmd, doc)
 	if cmd.ValidArgsFunction == nil {
 		cmd.ValidArgsFunction = f.complete
 	}
@@ -173,13 +173,10 @@ func newAPIKinds(a *cli.App) *cobra.Command {
 	f := newFlags(a)
 	return f.verb(&cobra.Command{
 		Use: "kinds", Short: "List the tables", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-	}, func(ctx context.Context, _ []string) error {
+	}, []api.Table{}, func(ctx context.Context, _ []string) error {
 		tables, err := f.client().Tables(ctx, "")
 		if err != nil {
 			return err
-		}
-		if f.out.form.Word != "table" {
-			return f.out.write(tables)
 		}
 		t := render.Table{{"TABLE", "INDEXES", "DOC"}}
 		for _, table := range tables {
@@ -189,7 +186,7 @@ func newAPIKinds(a *cli.App) *cobra.Command {
 			}
 			t.Row(table.Table, strings.Join(indexes, ","), cli.FirstSentence(table.Doc))
 		}
-		return t.Write(f.app.Out)
+		return f.out.write(tables, t)
 	})
 }
 
@@ -211,7 +208,7 @@ index.`,
   mgmt api list port --index mac mac=fa:16:3e:00:00:01 -o json`,
 		Args: cli.Needs("table"),
 	}
-	f.verb(cmd, func(ctx context.Context, args []string) error {
+	f.verb(cmd, []api.Object{}, func(ctx context.Context, args []string) error {
 		query := url.Values{}
 		for _, arg := range args[1:] {
 			key, form, value := cli.SplitArg(arg)
@@ -249,7 +246,7 @@ func newAPIGet(a *cli.App) *cobra.Command {
 		Use: "get TABLE ID", Short: "Show an object", Args: cli.Exactly("table", "id"),
 		Example: "  mgmt api get file /etc/motd -o yaml\n  mgmt api get file /etc/motd --status",
 	}
-	f.verb(cmd, func(ctx context.Context, args []string) error {
+	f.verb(cmd, api.Object{}, func(ctx context.Context, args []string) error {
 		q := api.Request{Method: http.MethodGet, Path: api.PathOf(args[0], args[1])}
 		if status {
 			q.Path += "/status"
@@ -262,7 +259,7 @@ func newAPIGet(a *cli.App) *cobra.Command {
 			return err
 		}
 		// An empty table would look like a fault. In JSON and YAML an empty object says it well.
-		if status && len(o) == 0 && f.out.form.Word == "table" {
+		if status && len(o) == 0 && !f.out.form.Document() {
 			fmt.Fprintf(a.Err, "%s: note: no host has told of it yet; the hosts of its topic do so when they have taken it over\n", a.Program())
 			return nil
 		}
@@ -283,7 +280,7 @@ func newAPICreate(a *cli.App) *cobra.Command {
 		Use: "create TABLE ID [FIELD=VALUE...]", Short: "Create an object", Args: cli.Needs("table", "id"),
 		Example: `  mgmt api create file /etc/motd content='Hello.' mode=0644`,
 	}
-	f.verb(cmd, func(ctx context.Context, args []string) error {
+	f.verb(cmd, api.Object{}, func(ctx context.Context, args []string) error {
 		body, err := f.body(ctx, args[0], args[1], args[2:])
 		if err != nil {
 			return err
@@ -306,7 +303,7 @@ func newAPIUpdate(a *cli.App) *cobra.Command {
 --if-rev, it fails if another writer has changed the object since.`,
 		Example: `  mgmt api update file /etc/motd content='Good bye.' --if-version 3`,
 	}
-	f.verb(cmd, func(ctx context.Context, args []string) error {
+	f.verb(cmd, api.Object{}, func(ctx context.Context, args []string) error {
 		if version > 0 {
 			// The version is a field of the body, and the revision a condition of HTTP (RFC 9110,
 			// If-Match).
@@ -341,7 +338,7 @@ func newAPICall(a *cli.App) *cobra.Command {
 operations add and remove, which are safe for concurrent writers.`,
 		Example: `  mgmt api call account alice add field=groups value=adm`,
 	}
-	f.verb(cmd, func(ctx context.Context, args []string) error {
+	f.verb(cmd, api.Object{}, func(ctx context.Context, args []string) error {
 		table, err := f.table(ctx, args[0])
 		if err != nil {
 			return err
@@ -378,16 +375,13 @@ func newAPISchema(a *cli.App) *cobra.Command {
 		Use: "schema [TABLE]", Short: "Show the fields of the tables, or the description of the API", Args: cobra.MaximumNArgs(1),
 		Example: "  mgmt api schema file\n  mgmt api schema --openapi > openapi.json",
 	}
-	f.verb(cmd, func(ctx context.Context, args []string) error {
+	f.verb(cmd, []api.Table{}, func(ctx context.Context, args []string) error {
 		if openapi {
 			return f.openapi(ctx)
 		}
 		tables, err := f.client().Tables(ctx, strings.Join(args, ""))
 		if err != nil {
 			return err
-		}
-		if f.out.form.Word != "table" {
-			return f.out.write(tables)
 		}
 		t := render.Table{{"FIELD", "TYPE", "DOC"}}
 		for _, table := range tables {
@@ -399,7 +393,7 @@ func newAPISchema(a *cli.App) *cobra.Command {
 				t.Row(table.Table+"."+field.Name, field.Type+need, render.OneLine(field.Doc))
 			}
 		}
-		return t.Write(f.app.Out)
+		return f.out.write(tables, t)
 	})
 	cmd.Flags().BoolVar(&openapi, "openapi", false, "print the OpenAPI 3.1 description of all tables")
 	return cmd

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -43,7 +44,7 @@ reports the number of transactions, and may be repeated.`,
 		Example: `  mgmt api apply -f objects.yaml
   mgmt api dump -o json | mgmt api apply -f -`,
 	}
-	f.verb(cmd, func(ctx context.Context, _ []string) error {
+	f.verb(cmd, api.Done{}, func(ctx context.Context, _ []string) error {
 		if file == "" {
 			// The flag is not marked as required: cobra's own message would not say that - is
 			// standard input.
@@ -170,16 +171,18 @@ func withHint(x httpd.Finding) string {
 // Same means that nothing was written for the object.
 // The last line is for people; a program reads the results as JSON.
 func (p *printer) applied(objects []*declaredObject, done *api.Done, dry bool) error {
-	if p.form.Word != "table" {
-		return p.write(done)
-	}
+	return p.form.Write(p.app.Out, done, func(w io.Writer) error { return appliedText(w, objects, done, dry) })
+}
+
+// appliedText writes a row for each object, and how many of them have changed.
+func appliedText(w io.Writer, objects []*declaredObject, done *api.Done, dry bool) error {
 	count := map[string]int{}
 	t := render.Table{{"OBJECT", "RESULT"}}
 	for i, o := range objects {
 		t.Row(o.String(), done.Results[i])
 		count[done.Results[i]]++
 	}
-	if err := t.Write(p.app.Out); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
 	end := ""
@@ -189,6 +192,6 @@ func (p *printer) applied(objects []*declaredObject, done *api.Done, dry bool) e
 	case done.Transactions > 1:
 		end = fmt.Sprintf("; the store took them in %d transactions", done.Transactions)
 	}
-	_, err := fmt.Fprintf(p.app.Out, "%d created, %d changed, %d the same%s\n", count["created"], count["changed"], count["same"], end)
+	_, err := fmt.Fprintf(w, "%d created, %d changed, %d the same%s\n", count["created"], count["changed"], count["same"], end)
 	return err
 }

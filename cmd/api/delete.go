@@ -38,7 +38,7 @@ and then deletes it; it names the hosts that it waits for. If it is interrupted,
 stays absent, and the same command continues.`,
 		Example: `  mgmt api delete file /etc/motd --remove`,
 	}
-	f.verb(cmd, func(ctx context.Context, args []string) error {
+	f.verb(cmd, nil, func(ctx context.Context, args []string) error {
 		q := api.Request{Method: http.MethodDelete, Path: api.PathOf(args[0], args[1]), Query: dryRun(dry)}
 		// A dry run of a removal is that of a deletion: the API has no dry run that asks the hosts.
 		if thing && !dry {

@@ -39,7 +39,7 @@ their numbers, and hosts that have them do nothing. Records signed by another ke
 are signed again by yours, so an operator can change keys before the old one expires. Hosts
 of both versions may share the store before and after.`,
 	}
-	f.verb(cmd, func(ctx context.Context, _ []string) error {
+	f.verb(cmd, []api.Migrated{}, func(ctx context.Context, _ []string) error {
 		err := f.migrate(ctx, dry)
 		if err == nil && f.store.Server == "" {
 			err = t.Run(ctx, f.daemon, &f.store, dry)
@@ -58,12 +58,9 @@ func (f *apiFlags) migrate(ctx context.Context, dry bool) error {
 	if _, err := f.client().Ask(ctx, q, &done); err != nil {
 		return err
 	}
-	if f.out.form.Word != "table" {
-		return f.out.write(done)
-	}
 	t := render.Table{{"TABLE", "MIGRATED", "NEWER", "BROKEN"}}
 	for _, m := range done {
 		t.Row(m.Table, m.Records, strings.Join(m.Newer, " "), strings.Join(m.Broken, " "))
 	}
-	return t.Write(f.app.Out)
+	return f.out.write(done, t)
 }

@@ -17,66 +17,53 @@ import (
 // printer writes the answers of a daemon, in the form that was chosen.
 type printer struct {
 	app  *cli.App
-	form cli.Choice
+	form cli.Output
 }
 
-// write writes a document in JSON or YAML.
-// Both have the digits of each number as they came.
-// The JSON is that of the API; YAML is the same value.
+// write writes a document, or the table t of it.
+// A document has the digits of each number as they came. The JSON is that of the API.
 // An error is that of standard output, as of a full disk or of a pipe whose reader has gone.
-func (p *printer) write(v any) error {
-	if p.form.Document() {
-		return p.form.Write(p.app.Out, v)
-	}
-	return render.WriteJSONAsYAML(p.app.Out, v)
-}
+func (p *printer) write(doc any, t render.Table) error { return p.form.Write(p.app.Out, doc, t.Write) }
 
 // object writes one object.
 // A table has its fields in the order of their names; long values are cut there, and whole in JSON and YAML.
 func (p *printer) object(o api.Object) error {
-	if p.form.Word != "table" {
-		return p.write(o)
-	}
 	t := render.Table{{"FIELD", "VALUE"}}
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		t.Row(key, shortValue(o[key]))
 	}
-	return t.Write(p.app.Out)
+	return p.write(o, t)
 }
 
-// list writes objects. As JSON they are written as they come.
-// A list that ends with an error has no closing bracket, so no program takes it for whole.
+// list writes objects. A form that can, as JSON, has them one on a line as they come, so a list of any length needs the memory of one object.
+// A list that ends with an error is not closed, so no program takes it for whole.
 func (p *printer) list(objects iter.Seq2[api.Object, error]) error {
-	switch p.form.Word {
-	case "json":
-		return p.listJSON(objects)
-	case "yaml":
-		all := []api.Object{}
-		size := 0
-		for o, err := range objects {
-			if err == nil {
-				err = held(&size, o)
-			}
-			if err != nil {
-				return err
-			}
-			all = append(all, o)
-		}
-		// YAML is written whole: the writer needs the list, and an empty list is written as [].
-		return p.write(all)
-	}
 	t := render.Table{{"ID", "TOPIC", "VERSION", "FIELDS"}}
+	add := func(o api.Object) error {
+		t.Row(shortValue(o["id"]), shortValue(o["topic"]), shortValue(o["version"]), shortFields(o))
+		return nil
+	}
+	end, streams := func() error { return t.Write(p.app.Out) }, false
+	if p.form.Document() {
+		l, err := p.form.List(p.app.Out, true)
+		if err != nil {
+			return err
+		}
+		add, end, streams = func(o api.Object) error { return l.Add(o) }, l.Close, l.Streams()
+	}
 	size := 0
 	for o, err := range objects {
-		if err == nil {
+		if err == nil && !streams {
 			err = held(&size, o)
+		}
+		if err == nil {
+			err = add(o)
 		}
 		if err != nil {
 			return err
 		}
-		t.Row(shortValue(o["id"]), shortValue(o["topic"]), shortValue(o["version"]), shortFields(o))
 	}
-	return t.Write(p.app.Out)
+	return end()
 }
 
 // held counts an object of a list that is written as a whole, and says when that is too long.
@@ -85,32 +72,6 @@ func held(size *int, o api.Object) error {
 	if *size += len(text); err == nil && *size > httpd.MaxAnswer {
 		err = fmt.Errorf("the list has more than %d MiB, which only -o json writes as they come; or ask for less by --limit or FIELD=VALUE", httpd.MaxAnswer>>20)
 	}
-	return err
-}
-
-// listJSON writes one object on each line, inside of one JSON list.
-// Each object goes out as it comes, so a list of any length needs the memory of one object.
-func (p *printer) listJSON(objects iter.Seq2[api.Object, error]) error {
-	before := "["
-	for o, err := range objects {
-		if err != nil {
-			return err
-		}
-		text, err := json.Marshal(o)
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(p.app.Out, "%s%s", before, render.EscapeJSON(string(text))); err != nil {
-			return err
-		}
-		before = ",\n"
-	}
-	if before == "[" {
-		before = "[]" // an empty list is a whole document, too
-	} else {
-		before = "]"
-	}
-	_, err := fmt.Fprintln(p.app.Out, before)
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -33,7 +34,7 @@ If the daemon stops, watch waits until one answers again, and continues with the
 change that it has not shown.`,
 		Example: "  mgmt api watch file\n  mgmt api watch --since 4711 -o json",
 	}
-	f.verb(cmd, func(ctx context.Context, args []string) error {
+	f.verb(cmd, api.Change{}, func(ctx context.Context, args []string) error {
 		query := url.Values{}
 		if len(args) > 0 {
 			query.Set("table", args[0])
@@ -82,16 +83,13 @@ func (f *apiFlags) watch(ctx context.Context, query url.Values) error {
 // JSON has one change on each line. The columns of the text are the revision, the action, and the
 // object.
 func (p *printer) change(c api.Change) error {
-	switch {
-	case p.form.Word == "json":
-		return render.WriteJSONLine(p.app.Out, c)
-	case p.form.Word == "yaml":
-		if _, err := fmt.Fprintln(p.app.Out, "---"); err != nil {
-			return err
-		}
-		return p.write(c)
+	return p.form.Item(p.app.Out, c, func(w io.Writer) error { return changeText(w, c) })
+}
+
+// changeText writes one change for people.
+func changeText(w io.Writer, c api.Change) error {
 	// It has a revision and no object: a program stores it to go on from there.
-	case c.Action == "bookmark":
+	if c.Action == "bookmark" {
 		return nil
 	}
 	text := c.Error
@@ -106,7 +104,7 @@ func (p *printer) change(c api.Change) error {
 	if c.Table != "" {
 		name = c.Table + "[" + c.ID + "]"
 	}
-	_, err := fmt.Fprintf(p.app.Out, "%-8d %-7s %s\n", c.Revision, c.Action, render.Visible(strings.TrimSpace(name+" "+render.OneLine(text))))
+	_, err := fmt.Fprintf(w, "%-8d %-7s %s\n", c.Revision, c.Action, render.Visible(strings.TrimSpace(name+" "+render.OneLine(text))))
 	return err
 }
 
@@ -126,7 +124,7 @@ the others, and exits with code 1. Only those who may change objects may dump th
 	}
 	f.daemon.Reach(cmd)
 	// The flags are made here and not by verb, whose default is a table.
-	cli.Choose(cmd, &f.out.form, "output", "o", "how to write it", "yaml", "json", "table")
+	cli.Forms(cmd, &f.out.form, "how to write it", api.Object{}, "yaml", "json", "table")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return told(f.dump(cmd.Context())) }
 	return cmd
 }
@@ -167,23 +165,17 @@ func (p *printer) dumped(line api.Dumped) error {
 	if err := render.Unmarshal(line.Object, &o); err != nil {
 		return err
 	}
-	if p.form.Word == "table" {
-		_, err := fmt.Fprintf(p.app.Out, "%s[%s] %s\n", line.Table, render.Visible(fmt.Sprint(o["id"])), render.Visible(shortFields(o)))
-		return err
-	}
+	text := fmt.Sprintf("%s[%s] %s\n", line.Table, render.Visible(fmt.Sprint(o["id"])), render.Visible(shortFields(o)))
 	// The word table is that of the form. A field of the same name moves one level down, as objectOf
 	// reads it.
 	if _, taken := o["table"]; taken || o["object"] != nil {
 		o = api.Object{"object": o}
 	}
 	o["table"] = line.Table
-	if p.form.Word == "json" {
-		return render.WriteJSONLine(p.app.Out, o)
-	}
-	if _, err := fmt.Fprintln(p.app.Out, "---"); err != nil {
+	return p.form.Item(p.app.Out, o, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
 		return err
-	}
-	return p.write(o)
+	})
 }
 
 // newAPICheck makes the verb that looks for records that cannot be read, and for references to
@@ -198,7 +190,7 @@ migration_failed), records of a newer version (schema_too_new), and references t
 an object nor a resource of the graph (ref_not_found). The exit code is 0 if there are no
 errors, and 1 otherwise.`,
 	}
-	f.verb(cmd, func(ctx context.Context, _ []string) error {
+	f.verb(cmd, []api.Checked{}, func(ctx context.Context, _ []string) error {
 		var done []api.Checked
 		if _, err := f.client().Ask(ctx, api.Request{Method: http.MethodGet, Path: "/v1/api:check"}, &done); err != nil {
 			return err
@@ -220,9 +212,6 @@ errors, and 1 otherwise.`,
 // Each fault is a row of its own, so a script can count them.
 // A table without records has no line.
 func (p *printer) checked(done []api.Checked) error {
-	if p.form.Word != "table" {
-		return p.write(done)
-	}
 	t := render.Table{{"TABLE", "READABLE", "FAULT", "OBJECT", "DETAIL"}}
 	for _, c := range done {
 		t.Row(c.Table, c.Records, "", "", "")
@@ -230,5 +219,5 @@ func (p *printer) checked(done []api.Checked) error {
 			t.Row(c.Table, "", x.Code, x.ID, x.Detail)
 		}
 	}
-	return t.Write(p.app.Out)
+	return p.write(done, t)
 }

@@ -34,7 +34,7 @@ const defaultWait = "5m"
 // flags adds the flags of the verbs that hand over a graph. They say where the daemon is,
 // how to write the answer, and how long to wait.
 func (f *verdictFlags) flags(cmd *cobra.Command) {
-	f.Daemon.Flags(cmd, control.Verdict{})
+	f.Daemon.Flags(cmd, cli.OneOf{control.Verdict{}, control.Status{}})
 	cli.ColorFlag(cmd, &f.color)
 	fl := cmd.Flags()
 	fl.Var(&f.wait, "wait", "wait until the graph has settled, at most this `time` ("+defaultWait+" without a value), and exit with its status")
@@ -195,11 +195,9 @@ func (f *verdictFlags) end(ctx context.Context, a *cli.App, v *control.Verdict, 
 	for _, finding := range v.Findings {
 		fmt.Fprintln(a.Err, render.Visible(finding))
 	}
-	switch {
-	case !f.Output.Document():
-		err = f.inEffect(a, v)
-	case f.wait == 0:
-		err = f.Output.Write(a.Out, v)
+	// With --wait the document comes at the end.
+	if f.wait == 0 || !f.Output.Document() {
+		err = f.Output.Write(a.Out, v, func(w io.Writer) error { return f.inEffect(w, v) })
 	}
 	if f.wait == 0 || err != nil {
 		return err
@@ -208,7 +206,7 @@ func (f *verdictFlags) end(ctx context.Context, a *cli.App, v *control.Verdict, 
 }
 
 // inEffect tells of the graph that took effect and, on a line each, of what has left with it.
-func (f *verdictFlags) inEffect(a *cli.App, v *control.Verdict) error {
+func (f *verdictFlags) inEffect(w io.Writer, v *control.Verdict) error {
 	text := ""
 	if f.wait == 0 {
 		text = fmt.Sprintf("the graph is in effect, generation %d\n", v.Generation)
@@ -219,7 +217,7 @@ func (f *verdictFlags) inEffect(a *cli.App, v *control.Verdict) error {
 	if v.More > 0 {
 		text += render.MoreLeaving(v.More) + "\n"
 	}
-	_, err := io.WriteString(a.Out, text)
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -230,20 +228,21 @@ func (f *verdictFlags) refused(a *cli.App, v *control.Verdict) error {
 	if v.Path != "" {
 		text += ", and " + v.Path + " is unchanged"
 	}
-	if f.Output.Document() {
-		if err := f.Output.Write(a.Out, v); err != nil {
-			return err
+	var refused error // a document says it all, so no line of text follows on standard error
+	err := f.Output.Write(a.Out, v, func(io.Writer) error {
+		for _, finding := range v.Findings {
+			fmt.Fprintln(a.Err, render.Visible(finding))
 		}
-		// The document says it all, so no line of text follows on standard error.
-		return cli.WithCode(cli.ExitUsage, nil)
+		if len(v.Findings) == 0 {
+			text += ": " + render.Visible(v.Refused)
+		}
+		refused = errors.New(text)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	for _, finding := range v.Findings {
-		fmt.Fprintln(a.Err, render.Visible(finding))
-	}
-	if len(v.Findings) == 0 {
-		text += ": " + render.Visible(v.Refused)
-	}
-	return cli.WithCode(cli.ExitUsage, errors.New(text))
+	return cli.WithCode(cli.ExitUsage, refused)
 }
 
 // await waits until the graph of a verdict has come to rest.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -95,11 +96,11 @@ func (f *eventsFlags) run(ctx context.Context, a *cli.App, after *uint64) error 
 			return fmt.Errorf("%w; to continue: mgmt events --since %d", err, last)
 		case err != nil:
 			return remote.Explained(err)
-		case f.Output.Document():
-			err = f.Output.WriteItem(a.Out, e)
-		default:
-			_, err = fmt.Fprintln(a.Out, render.EventText(e, s))
 		}
+		err = f.Output.Item(a.Out, e, func(w io.Writer) error {
+			_, err := fmt.Fprintln(w, render.EventText(e, s))
+			return err
+		})
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,18 +115,17 @@ func (f *logVerb) run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return remote.Explained(err)
 	}
-	if f.Output.Document() {
-		return f.Output.Write(a.Out, list)
-	}
-	s := cli.StyleOf(f.color, a)
-	for _, e := range list.Events {
-		if _, err := fmt.Fprintln(a.Out, render.EventText(e, s)); err != nil {
-			return err
+	return f.Output.Write(a.Out, list, func(w io.Writer) error {
+		s := cli.StyleOf(f.color, a)
+		for _, e := range list.Events {
+			if _, err := fmt.Fprintln(w, render.EventText(e, s)); err != nil {
+				return err
+			}
 		}
-	}
-	// The note goes to standard error: the events alone are the result.
-	if list.More {
-		fmt.Fprintf(a.Err, "there are older ones: -n %d shows more\n", min(10*f.n, mostEvents))
-	}
-	return nil
+		// The note goes to standard error: the events alone are the result.
+		if list.More {
+			fmt.Fprintf(a.Err, "there are older ones: -n %d shows more\n", min(10*f.n, mostEvents))
+		}
+		return nil
+	})
 }

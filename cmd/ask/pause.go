@@ -73,15 +73,14 @@ func (f *pauseFlags) run(ctx context.Context, a *cli.App, args []string) error {
 	if err != nil {
 		return unknown(err, req.Resource)
 	}
-	if f.Output.Document() {
-		return f.Output.Write(a.Out, done)
-	}
-	until := " until " + cli.StyleOf(cli.Choice{}, a).Moment(done.Until)
-	if done.Resources != nil {
-		return writeEach(a.Out, done.Resources, "is paused"+until)
-	}
-	_, err = fmt.Fprintln(a.Out, doneText(done, "paused")+until)
-	return err
+	return f.Output.Write(a.Out, done, func(w io.Writer) error {
+		until := " until " + cli.StyleOf(cli.Choice{}, a).Moment(done.Until)
+		if done.Resources != nil {
+			return writeEach(w, done.Resources, "is paused"+until)
+		}
+		_, err := fmt.Fprintln(w, doneText(done, "paused")+until)
+		return err
+	})
 }
 
 // writeEach says of each selected resource what became of it. Many more than a person reads are counted.

@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -52,23 +53,25 @@ func (f *resumeFlags) run(ctx context.Context, a *cli.App, args []string) error 
 	if err != nil {
 		return unknown(err, req.Resource)
 	}
-	if f.Output.Document() {
-		return f.Output.Write(a.Out, done)
-	}
+	return f.Output.Write(a.Out, done, func(w io.Writer) error { return resumedText(w, done) })
+}
+
+// resumedText tells of what goes on now.
+func resumedText(w io.Writer, done *control.Done) (err error) {
 	if done.Resources != nil {
 		if len(done.Resources) == 0 {
-			_, err = fmt.Fprintln(a.Out, "of the selection nothing was paused or held")
+			_, err = fmt.Fprintln(w, "of the selection nothing was paused or held")
 			return err
 		}
-		return writeEach(a.Out, done.Resources, "is resumed")
+		return writeEach(w, done.Resources, "is resumed")
 	}
 	// The daemon answers so where the resource was neither paused nor held. That ends with code
 	// 0.
 	if done.State != "" {
-		_, err = fmt.Fprintln(a.Out, notHeldText(done))
+		_, err = fmt.Fprintln(w, notHeldText(done))
 		return err
 	}
-	_, err = fmt.Fprintln(a.Out, doneText(done, "resumed"))
+	_, err = fmt.Fprintln(w, doneText(done, "resumed"))
 	return err
 }
 

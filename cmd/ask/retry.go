@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -67,16 +68,15 @@ func (f *retryFlags) run(ctx context.Context, a *cli.App, args []string) error {
 		}
 		return remote.Explained(err)
 	}
-	if f.Output.Document() {
-		return f.Output.Write(a.Out, done)
-	}
-	switch {
-	case len(done.Resources) > 0:
-		return writeEach(a.Out, done.Resources, "is tried again")
-	case done.Selected > 0:
-		_, err = fmt.Fprintln(a.Out, "of the selection nothing has failed")
-	default:
-		_, err = fmt.Fprintln(a.Out, "nothing has failed")
-	}
-	return err
+	return f.Output.Write(a.Out, done, func(w io.Writer) error {
+		if len(done.Resources) > 0 {
+			return writeEach(w, done.Resources, "is tried again")
+		}
+		text := "nothing has failed"
+		if done.Selected > 0 {
+			text = "of the selection nothing has failed"
+		}
+		_, err := fmt.Fprintln(w, text)
+		return err
+	})
 }

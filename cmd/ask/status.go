@@ -1,10 +1,10 @@
 package ask
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -156,7 +156,7 @@ func (f *statusFlags) run(ctx context.Context, a *cli.App) error {
 // It asks once and does not wait. Control characters of names are made visible.
 func (f *statusFlags) writeDump(ctx context.Context, a *cli.App) error {
 	if f.Output.Document() {
-		return errors.New("--dump writes text only: omit -o " + f.Output.Word)
+		return errors.New("--dump writes text only: omit -o " + f.Output.Form())
 	}
 	dump, err := f.Client().Dump(ctx)
 	if err != nil {
@@ -213,12 +213,13 @@ func isStarting(err error) bool {
 	return none
 }
 
-// write writes the answer as text or as JSON.
+// write writes the answer.
 func (f *statusFlags) write(a *cli.App, st *control.Status) error {
-	if f.Output.Document() {
-		return f.Output.Write(a.Out, st)
-	}
-	_, err := a.Out.Write([]byte(f.text(st, cli.StyleOf(f.color, a), time.Now())))
+	return f.Output.Write(a.Out, st, func(w io.Writer) error { return f.writeText(a, w, st) })
+}
+
+func (f *statusFlags) writeText(a *cli.App, w io.Writer, st *control.Status) error {
+	_, err := io.WriteString(w, f.text(st, cli.StyleOf(f.color, a), time.Now()))
 	return err
 }
 
@@ -233,20 +234,16 @@ func (f *statusFlags) follow(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		var buf bytes.Buffer
-		// The buffer is needed only where nothing is redrawn in place, and only when it is news.
-		if err := f.write(&cli.App{Out: &buf}, st); err != nil {
-			return err
-		}
-		switch said := unhurried(st); {
-		case tty && f.Output.Word == "text":
-			_, err = a.Out.Write([]byte(redrawn(f.text(st, cli.StyleOf(f.color, a), time.Now()), a)))
-		case said != last && f.Output.Word == "yaml":
-			err = f.Output.WriteItem(a.Out, st)
+		inPlace := tty && !f.Output.Document()
+		if said := unhurried(st); inPlace || said != last {
 			last = said
-		case said != last:
-			_, err = a.Out.Write(buf.Bytes())
-			last = said
+			err = f.Output.Again(a.Out, st, func(w io.Writer) error {
+				if !inPlace {
+					return f.writeText(a, w, st)
+				}
+				_, err := io.WriteString(w, redrawn(f.text(st, cli.StyleOf(f.color, a), time.Now()), a))
+				return err
+			})
 		}
 		if err != nil {
 			return err
@@ -343,6 +340,7 @@ func (f *statusFlags) text(st *control.Status, s render.Style, now time.Time) st
 		fmt.Fprintf(&b, "%s %s for %s, and the last state goes on: %s\n", s.Paint(render.Yellow, "the store"), how, render.RoundTime(now.Sub(lost.Since)), render.Visible(lost.Error))
 	}
 	b.WriteString(stateLostText(st.StateLost, s, now))
+	b.WriteString(noticesText(st.Notices, s, now))
 	shown, more := 0, 0
 	var all *control.Pause
 	for i := range st.Resources {

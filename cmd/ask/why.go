@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
@@ -116,19 +117,20 @@ func (f *whyFlags) run(ctx context.Context, a *cli.App, resource string) error {
 	}
 	w := &whyWriter{style: cli.StyleOf(f.color, a), past: past}
 	for i, why := range list {
-		if f.Output.Document() {
-			if i > 0 && f.Output.Word == "yaml" {
-				fmt.Fprintln(a.Out, "---")
-			}
-			if err := f.Output.Write(a.Out, why); err != nil {
-				return err
-			}
-			continue
-		}
+		write := f.Output.Write
 		if i > 0 {
-			w.line(0, "")
+			write = f.Output.Again
 		}
-		w.all(why)
+		err := write(a.Out, why, func(io.Writer) error {
+			if i > 0 {
+				w.line(0, "")
+			}
+			w.all(why)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	if _, err := a.Out.Write([]byte(w.String())); err != nil {
 		return err

@@ -74,7 +74,7 @@ func (f *fmtFlags) run(a *cli.App, args []string) error {
 		diff, err := f.one(a, path)
 		if err != nil {
 			bad = true
-			render.PrintError(a.Err, path, err)
+			render.PrintError(a.Err, a.Program(), path, err)
 		}
 		changed = changed || diff
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"go/format"
 	"go/scanner"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -338,7 +339,7 @@ func findings(a *cli.App, dir string, err error) error {
 	if _, ok := errors.AsType[schema.Diagnostics](err); !ok {
 		return err
 	}
-	render.PrintError(a.Err, dir, err)
+	render.PrintError(a.Err, a.Program(), dir, err)
 	return cli.WithCode(cli.ExitUsage, nil)
 }
 
@@ -400,7 +401,7 @@ func (f *idlFlags) check(ctx context.Context, a *cli.App, dir string) error {
 // release is enough.
 func newIDLDiff(a *cli.App) *cobra.Command {
 	f := &idlFlags{}
-	var output cli.Choice
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "diff OLD NEW",
 		Short: "Classify changes of definitions as breaking, compatible or cosmetic",
@@ -421,7 +422,7 @@ changes, 2 if the others are compatible, and 4 if one is breaking.`,
 
 // diff prints the changes, and ends with a code for the gravest. Both folders have the
 // same name of the package, so tokens differ only where modules do.
-func (f *idlFlags) diff(ctx context.Context, a *cli.App, old, now string, form cli.Choice) error {
+func (f *idlFlags) diff(ctx context.Context, a *cli.App, old, now string, form cli.Output) error {
 	// Else the folders of two checkouts would give two names, and each token would differ.
 	f.name = cmp.Or(f.name, "package")
 	// Both are compiled before an error ends the verb, so that all findings are told at once.
@@ -457,18 +458,17 @@ type changeJSON struct {
 
 // sayChanges writes changes as lines, or as a list of JSON. A change has no place in
 // JSON: it may be in either folder.
-func sayChanges(a *cli.App, changes []idl.Change, form cli.Choice) error {
-	if form.Document() {
-		out := []changeJSON{}
-		for _, c := range changes {
-			out = append(out, changeJSON{c.Level.String(), c.Message, c.Path})
-		}
-		return form.Write(a.Out, out)
-	}
+func sayChanges(a *cli.App, changes []idl.Change, form cli.Output) error {
+	out := []changeJSON{}
 	for _, c := range changes {
-		fmt.Fprintln(a.Out, render.Visible(fmt.Sprintf("%-10s  %s: %s", c.Level, c.Path, c.Message)))
+		out = append(out, changeJSON{c.Level.String(), c.Message, c.Path})
 	}
-	return nil
+	return form.Write(a.Out, out, func(w io.Writer) error {
+		for _, c := range changes {
+			fmt.Fprintln(w, render.Visible(fmt.Sprintf("%-10s  %s: %s", c.Level, c.Path, c.Message)))
+		}
+		return nil
+	})
 }
 
 // newIDLSchema makes the verb idl schema. A provider in another language than Go has no

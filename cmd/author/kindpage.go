@@ -19,7 +19,7 @@ import (
 
 // docFlags are the flags of doc.
 // It has no flags of a machine: a page is the same on every machine.
-type docFlags struct{ output cli.Choice }
+type docFlags struct{ output cli.Output }
 
 // NewDoc makes the verb doc. Its pages come from the types, as the reference does, so they
 // fit the kinds of this very program.
@@ -75,20 +75,25 @@ func (f *docFlags) list(a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	switch f.output.Word {
-	case "json", "yaml":
-		list := make([]kindJSON, len(kinds))
-		for i, k := range kinds {
-			list[i] = newKindJSON(k)
-		}
-		return f.output.Write(a.Out, list)
-	case "markdown":
-		_, err = io.WriteString(a.Out, KindTable(kinds, "kinds/"))
-		return err
+	list := make([]kindJSON, len(kinds))
+	for i, k := range kinds {
+		list[i] = newKindJSON(k)
 	}
+	return f.output.Write(a.Out, list, func(w io.Writer) error {
+		if f.output.Form() == "markdown" {
+			_, err := io.WriteString(w, KindTable(kinds, "kinds/"))
+			return err
+		}
+		listText(a, list)
+		return nil
+	})
+}
+
+// listText writes a line for each kind.
+func listText(a *cli.App, kinds []kindJSON) {
 	width := 0
 	for _, k := range kinds {
-		width = max(width, len(k.Name))
+		width = max(width, len(k.Kind))
 	}
 	columns := 0
 	// Off a terminal nothing is cut: a program or grep reads the whole sentence.
@@ -96,9 +101,8 @@ func (f *docFlags) list(a *cli.App) error {
 		columns, _ = size()
 	}
 	for _, k := range kinds {
-		fmt.Fprintln(a.Out, render.Cut(fmt.Sprintf("%-*s  %s", width, k.Name, cli.FirstSentence(cli.KindText(k))), columns))
+		fmt.Fprintln(a.Out, render.Cut(fmt.Sprintf("%-*s  %s", width, k.Kind, k.Summary), columns))
 	}
-	return nil
 }
 
 // KindTable lists kinds with links to their pages in a folder.
@@ -129,15 +133,18 @@ func (f *docFlags) page(a *cli.App, name string) error {
 	if err != nil {
 		return err
 	}
-	switch f.output.Word {
-	case "json", "yaml":
-		return writeKind(a.Out, f.output, k)
-	case "markdown":
-		_, err = io.WriteString(a.Out, derive.Markdown(k))
-	default:
-		_, err = io.WriteString(a.Out, derive.Text(k, pageWidth(a.Out)))
+	doc, err := fullKindJSON(k)
+	if err != nil {
+		return err
 	}
-	return err
+	return f.output.Write(a.Out, doc, func(w io.Writer) error {
+		text := derive.Markdown
+		if f.output.Form() != "markdown" {
+			text = func(k derive.Kind) string { return derive.Text(k, pageWidth(a.Out)) }
+		}
+		_, err := io.WriteString(w, text(k))
+		return err
+	})
 }
 
 // pageOf returns the subject of a page: a kind, or the metaparameters in the form of
@@ -159,21 +166,15 @@ func pageOf(a *cli.App, name string) (derive.Kind, error) {
 	return derive.Kind{Name: name, Doc: "How the engine runs a resource, of whatever kind: the keys of its `meta`.", Type: t}, err
 }
 
-// writeKind writes a kind in full: its doc, the schema of its parameters, and the
+// fullKindJSON describes a kind in full: its doc, the schema of its parameters, and the
 // schema of its sent values.
-func writeKind(w io.Writer, form cli.Choice, k derive.Kind) error {
-	doc := newKindJSON(k)
+func fullKindJSON(k derive.Kind) (doc kindJSON, err error) {
+	doc = newKindJSON(k)
 	doc.Doc = cli.KindText(k)
-	var err error
-	if doc.Schema, err = derive.KindSchema(k); err != nil {
-		return err
+	if doc.Schema, err = derive.KindSchema(k); err == nil && k.Sends != nil {
+		doc.Sends, err = derive.JSONSchema(k.Sends)
 	}
-	if k.Sends != nil {
-		if doc.Sends, err = derive.JSONSchema(k.Sends); err != nil {
-			return err
-		}
-	}
-	return form.Write(w, doc)
+	return doc, err
 }
 
 // pageWidth is how wide a page for w may be.

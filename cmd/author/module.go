@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -318,7 +319,7 @@ func stateWord(err error) string {
 // The states are compared anew at each call, since an editor announces no change.
 func newModuleList(a *cli.App) *cobra.Command {
 	f := &moduleFlags{app: a}
-	var output cli.Choice
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the modules in the lock file, with their state",
@@ -330,13 +331,12 @@ func newModuleList(a *cli.App) *cobra.Command {
 			for _, e := range f.store.Lock.Modules {
 				out = append(out, moduleOut{e.Folder, e.Git, e.Ref, e.Commit, e.Archive, e.SHA256, e.Path, e.Digest, stateWord(f.store.State(&e))})
 			}
-			if output.Document() {
-				return output.Write(a.Out, out)
-			}
-			for i, m := range out {
-				fmt.Fprintf(a.Out, "%s  %s  %s\n", f.shown(&f.store.Lock.Modules[i]), m.State, origin(&f.store.Lock.Modules[i]))
-			}
-			return nil
+			return output.Write(a.Out, out, func(w io.Writer) error {
+				for i, m := range out {
+					fmt.Fprintf(w, "%s  %s  %s\n", f.shown(&f.store.Lock.Modules[i]), m.State, origin(&f.store.Lock.Modules[i]))
+				}
+				return nil
+			})
 		},
 	}
 	f.flags(cmd)

@@ -21,8 +21,8 @@ import (
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
 
-// NewPlugin makes the verb plugin and the verbs below it. Two of them work without a daemon: they read files, and one of these runs
-// a program of the author for a moment. The other two ask the daemon, whose processes the providers are.
+// NewPlugin makes the verb plugin and those verbs below it that work without a daemon: they read files, and one of these runs
+// a program of the author for a moment. Package ask has those that ask the daemon, whose processes the providers are.
 func NewPlugin(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
@@ -32,13 +32,13 @@ names them; see --plugins and docs/reference/providers.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newPluginList(a), newPluginStatus(a), newPluginRestart(a), newPluginTest(a))
+	cmd.AddCommand(newPluginList(a), newPluginTest(a))
 	return cmd
 }
 
 // newPluginList makes the verb that lists providers. It starts none, so it says nothing of their processes.
 func newPluginList(a *cli.App) *cobra.Command {
-	var output cli.Choice
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the providers of a folder, with their kinds",
@@ -53,23 +53,18 @@ func newPluginList(a *cli.App) *cobra.Command {
 }
 
 // listPlugins writes them, a line for each. Everything in it comes from the descriptors and the schema files.
-func listPlugins(a *cli.App, form cli.Choice) error {
+func listPlugins(a *cli.App, form cli.Output) error {
 	if a.Set.Plugins() == nil {
 		return errors.New("there is no folder of providers: name one with --plugins, or with plugins: in the configuration file")
 	}
 	// The phase in JSON is always stopped, since this process has started none.
-	if form.Document() {
-		list := []plugin.Status{}
-		for _, p := range a.Set.Plugins().Plugins() {
-			list = append(list, p.Status())
-		}
-		return form.Write(a.Out, list)
-	}
+	list := []plugin.Status{}
 	t := render.Table{{"NAME", "VERSION", "KINDS"}}
 	for _, p := range a.Set.Plugins().Plugins() {
+		list = append(list, p.Status())
 		t.Row(p.Name, p.Version(), strings.Join(p.Kinds(), " "))
 	}
-	return t.Write(a.Out)
+	return form.Write(a.Out, list, t.Write)
 }
 
 // pluginTest has the flags of the verb that tests a provider. None of them is a setting: a daemon has no use for them, so no file

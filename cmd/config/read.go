@@ -134,6 +134,9 @@ func (s *Setting) value(p schema.Pair) (Value, schema.Diagnostics) {
 	if p.Value != nil {
 		pos = p.Value.Pos
 	}
+	if s.Read != nil {
+		return s.read(p)
+	}
 	plain, ds := schema.Value(s.Type, p.Value)
 	for i := range ds {
 		ds[i].Path = ""
@@ -156,6 +159,18 @@ func (s *Setting) value(p schema.Pair) (Value, schema.Diagnostics) {
 		}
 	}
 	return v, ds
+}
+
+// read is value for a setting with Read.
+func (s *Setting) read(p schema.Pair) (Value, schema.Diagnostics) {
+	text, ds := "", schema.Diagnostics(nil)
+	if p.Value != nil {
+		text, ds = s.Read(p.Value)
+	}
+	for i := range ds {
+		ds[i].Message = s.Key + ": " + ds[i].Message
+	}
+	return Value{Texts: []string{text}, Source: SourceFile, Pos: p.Pos}, ds
 }
 
 // check says what is wrong with a text.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
 
 // Source is where a value is from, the weakest first.
@@ -108,6 +109,14 @@ func (t *Table) Misspelled(environ []string) (ds schema.Diagnostics) {
 // Parse reads a text that stands outside of YAML: of a variable, or of a flag. A list is
 // separated by commas. The result is in the form of Value.Texts.
 func (s *Setting) Parse(text string) ([]string, error) {
+	if s.Read != nil {
+		n, ds := yaml.Document("", []byte(text))
+		if ds.Err() != nil {
+			return nil, ds
+		}
+		v, ds := s.read(schema.Pair{Key: s.Key, Value: n})
+		return v.Texts, ds.Err()
+	}
 	var n *schema.Node
 	switch s.Type.Kind {
 	case schema.KindBool:

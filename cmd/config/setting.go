@@ -44,6 +44,9 @@ type Setting struct {
 	Own bool
 	// Check says what is wrong with a text, beyond its type; nil for nothing.
 	Check func(text string) error
+	// Read reads a value that is more than words, and returns it as one text in JSON, in which relative paths count from the folder of
+	// the file; nil for any other setting. A flag and a variable have the value as YAML.
+	Read func(*schema.Node) (text string, ds schema.Diagnostics)
 }
 
 // FlagName returns the name of the flag, without dashes.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,6 +16,11 @@ func (t *Table) JSONSchema() ([]byte, error) { return derive.JSONSchema(t.Type()
 
 // Plain returns a value in its type: a switch, a number, a text or a list of texts.
 func (t *Table) Plain(s *Setting, v Value) any {
+	if s.Read != nil {
+		var plain any
+		_ = json.Unmarshal([]byte(v.Text()), &plain) // Read has written it; an empty text is nothing
+		return plain
+	}
 	switch s.Type.Kind {
 	case schema.KindList:
 		return append([]string{}, v.Texts...)
@@ -94,6 +100,9 @@ func (t *Table) Markdown() string {
 func (s *Setting) typeName() string {
 	if len(s.Type.Enum) > 0 {
 		return strings.Join(s.Type.Enum, ", ")
+	}
+	if s.Read != nil {
+		return "list"
 	}
 	return cmp.Or(map[schema.Kind]string{schema.KindString: "text", schema.KindList: "list of texts"}[s.Type.Kind], cell(derive.TypeName(s.Type)))
 }

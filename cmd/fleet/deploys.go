@@ -164,9 +164,6 @@ func (f *deploysFlags) hostRows(reports []deploy.Report) (rows []hostRow) {
 // show writes both lists.
 // Texts of hosts and operators are one line each, so none of them forges a row.
 func (f *deploysFlags) show(rows []deployRow, hosts []hostRow) error {
-	if f.store.daemon.Output.Document() {
-		return f.store.daemon.Output.Write(f.app.Out, deploysJSON{rows, hosts})
-	}
 	t := render.Table{{"TOPIC", "NUMBER", "TIME", "BY", "GRAPHS", "STATE"}}
 	for _, r := range rows {
 		graphs := strings.Join(r.Graphs, " ")
@@ -186,5 +183,5 @@ func (f *deploysFlags) show(rows []deployRow, hosts []hostRow) error {
 		}
 		t.Row(render.OneLine(h.Host), render.OneLine(h.Topic), h.Number, render.OneLine(h.State), why)
 	}
-	return t.Write(f.app.Out)
+	return f.store.daemon.Output.Write(f.app.Out, deploysJSON{rows, hosts}, t.Write)
 }

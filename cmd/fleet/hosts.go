@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -184,11 +185,7 @@ func (f *hostsFlags) run(ctx context.Context, a *cli.App, names []string) error 
 	if all.Incomplete != "" {
 		fmt.Fprintln(a.Err, render.Visible(all.Incomplete))
 	}
-	if f.Output.Document() {
-		err = f.Output.Write(a.Out, all)
-	} else {
-		err = writeHosts(a, all, clock.System{}.Now())
-	}
+	err = f.Output.Write(a.Out, all, func(w io.Writer) error { return writeHosts(w, all, clock.System{}.Now()) })
 	if err := errors.Join(append(absent, err)...); err != nil {
 		return err
 	}
@@ -238,7 +235,7 @@ func pick(all *control.Hosts, names []string) (some *control.Hosts, absent []err
 
 // writeHosts writes a table. Values come from the store, so their control characters are shown and not obeyed.
 // Without hosts the output is empty.
-func writeHosts(a *cli.App, all *control.Hosts, now time.Time) error {
+func writeHosts(w io.Writer, all *control.Hosts, now time.Time) error {
 	if len(all.Hosts) == 0 {
 		return nil
 	}
@@ -255,7 +252,7 @@ func writeHosts(a *cli.App, all *control.Hosts, now time.Time) error {
 		// A host of a newer version may have a record that this program cannot read.
 		t.Row(h.Name, cmp.Or(h.State, "unreadable"), timeText(h.Since), h.OK, h.Failed, h.Blocked, h.Other, cmp.Or(h.Graph, "-"), cmp.Or(h.Version, "-"))
 	}
-	return t.Write(a.Out)
+	return t.Write(w)
 }
 
 // timeText writes a time for people, and - for none.

@@ -79,7 +79,7 @@ func TestFindingJ14Migrate(t *testing.T) {
 			}
 			if err != nil {
 				var e bytes.Buffer
-				render.PrintError(&e, "mgmt", err)
+				render.PrintError(&e, "mgmt", "mgmt", err)
 				if strings.ContainsFunc(strings.ReplaceAll(e.String(), "\n", ""), unicode.IsControl) || e.Len() > 1<<20 {
 					t.Errorf("record %d, dry %t: the error is %.200q", i, dry, e.String())
 				}

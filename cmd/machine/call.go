@@ -25,7 +25,7 @@ import (
 type callFlags struct {
 	modules
 	log     show.Flags
-	output  cli.Choice
+	output  cli.Output
 	backend string
 	// lax accepts results that do not fit the interface. Each of them is a warning.
 	lax bool
@@ -210,46 +210,29 @@ type warningJSON struct {
 // A plain text is written without quotes, for use in a script. Control characters in it are made
 // visible.
 func (f *callFlags) write(module, function string, r *virtual.Result) error {
-	switch f.output.Word {
-	case "json":
-		out := resultJSON{module, function, r.Backend, r.Status, r.Found, r.Common, r.Extra, nil}
-		for _, w := range r.Warnings {
-			out.Warnings = append(out.Warnings, warningJSON(w))
-		}
-		return render.WriteJSON(f.app.Out, out)
-	case "yaml":
-		return f.writeYAML(module, function, r)
+	out := resultJSON{module, function, r.Backend, r.Status, r.Found, r.Common, r.Extra, nil}
+	for _, w := range r.Warnings {
+		out.Warnings = append(out.Warnings, warningJSON(w))
 	}
+	return f.output.Write(f.app.Out, out, func(w io.Writer) error { return writeResult(w, r) })
+}
+
+// writeResult writes what a function has returned, for people.
+func writeResult(w io.Writer, r *virtual.Result) error {
 	// A function without a result writes nothing, as most programs of Unix do.
 	if r.Common == nil || !r.Found {
 		return nil
 	}
 	if s, ok := r.Common.(string); ok {
-		_, err := fmt.Fprintln(f.app.Out, render.Visible(s))
+		_, err := fmt.Fprintln(w, render.Visible(s))
 		return err
 	}
 	var b strings.Builder
 	if err := render.WriteYAML(&b, r.Common); err != nil {
 		return err
 	}
-	_, err := io.WriteString(f.app.Out, strings.TrimPrefix(b.String(), " "))
+	_, err := io.WriteString(w, strings.TrimPrefix(b.String(), " "))
 	return err
-}
-
-// WriteYAML writes a result with the keys of the JSON. Empty warnings are left out.
-func (f *callFlags) writeYAML(module, function string, r *virtual.Result) error {
-	out := map[string]any{
-		"module": module, "function": function, "backend": r.Backend, "status": r.Status.String(),
-		"found": r.Found, "common": r.Common, "extra": r.Extra,
-	}
-	var warnings []any
-	for _, w := range r.Warnings {
-		warnings = append(warnings, map[string]any{"event": w.Event, "text": w.Text})
-	}
-	if len(warnings) > 0 {
-		out["warnings"] = warnings
-	}
-	return render.WriteYAML(f.app.Out, out)
 }
 
 // readCallArgs reads the arguments of a call. function is nil if the interface

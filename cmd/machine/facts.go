@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -13,11 +14,12 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // factsFlags are the flags of facts. With a target, the facts are those of another machine.
 type factsFlags struct {
-	output   cli.Choice
+	output   cli.Output
 	roles    []string
 	hostname string
 	// With a target, roles and hostname do not count: its own transport tells its facts.
@@ -44,13 +46,36 @@ shows the facts that its transport reports.
 		ValidArgs: inputs.FactNames(),
 		RunE:      func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
-	cli.Forms(cmd, &f.output, "output format", nil, "text")
+	cli.Forms(cmd, &f.output, "output format", factsJSON{}, "text")
 	inputs.FactFlags(cmd, &f.roles, &f.hostname)
 	inputs.TargetFlag(a, cmd, &f.target)
 	cli.TypesFlag(a, cmd)
 	cmd.Flags().BoolVar(&f.programs, "programs", false, "also list the installed programs that backends look for, for mgmt validate --facts")
 	cli.Exclude(cmd, "programs", "target")
 	return cmd
+}
+
+// factsJSON are facts in JSON: those that were asked for. A target has those of its transport, and with --programs the list of them is there.
+type factsJSON map[string]any
+
+// JSONSchema implements cli.Described.
+func (factsJSON) JSONSchema() map[string]any {
+	texts := map[string]any{"type": "array", "items": map[string]any{"type": "string"}}
+	props := map[string]any{inputs.ProgramsKey: texts}
+	for _, f := range inputs.FactType().Fields {
+		fact := map[string]any{"type": "string"}
+		switch f.Type.Kind {
+		case schema.KindBool:
+			fact = map[string]any{"type": "boolean"}
+		case schema.KindInt, schema.KindSize:
+			fact = map[string]any{"type": "integer"}
+		case schema.KindList:
+			fact = maps.Clone(texts)
+		}
+		fact["description"] = f.Doc
+		props[f.Key] = fact
+	}
+	return map[string]any{"type": "object", "properties": props}
 }
 
 // factTable lists the facts in the order in which they are declared.
@@ -90,7 +115,7 @@ func (f *factsFlags) write(a *cli.App, all map[string]any, known, names []string
 	if len(names) == 0 {
 		names = known
 	}
-	chosen := map[string]any{}
+	chosen := factsJSON{}
 	for _, name := range names {
 		// A target has the facts of its transport, whose names are not known before.
 		if chosen[name] = all[name]; !slices.Contains(known, name) {
@@ -102,22 +127,18 @@ func (f *factsFlags) write(a *cli.App, all map[string]any, known, names []string
 		// The engine does not know programs as a fact. They are here for a file of facts alone.
 		chosen[inputs.ProgramsKey], all[inputs.ProgramsKey] = inputs.Sought(a), inputs.Sought(a)
 	}
-	switch f.output.Word {
-	case "json":
-		return render.WriteJSON(a.Out, chosen)
-	case "yaml":
-		return render.WriteYAML(a.Out, chosen)
-	}
-	for _, name := range names {
-		text := factText(all[name])
-		if len(names) > 1 {
-			text = fmt.Sprintf("%-15s %s", name+":", text)
+	return f.output.Write(a.Out, chosen, func(w io.Writer) error {
+		for _, name := range names {
+			text := factText(all[name])
+			if len(names) > 1 {
+				text = fmt.Sprintf("%-15s %s", name+":", text)
+			}
+			if _, err := fmt.Fprintln(w, strings.TrimRight(render.Visible(text), " ")); err != nil {
+				return err
+			}
 		}
-		if _, err := fmt.Fprintln(a.Out, strings.TrimRight(render.Visible(text), " ")); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // factText writes a fact on one line.

@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -81,21 +82,18 @@ func newBackendJSON(b *virtual.Backend) backendJSON {
 // would use.
 func newInterfaceList(a *cli.App) *cobra.Command {
 	m := modules{a}
-	var output cli.Choice
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List modules, their backends, and the one selected on this machine",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			list := m.list()
-			if output.Document() {
-				return output.Write(a.Out, list)
-			}
 			var t render.Table
 			for _, l := range list {
 				t.Row(render.OneLine(l.Module), l.choice(), render.OneLine(l.Doc))
 			}
-			return t.Write(a.Out)
+			return output.Write(a.Out, list, t.Write)
 		},
 	}
 	cli.Forms(cmd, &output, "output format", []moduleJSON{}, "text")
@@ -199,7 +197,7 @@ func newFunctionJSON(f *virtual.Function) functionJSON {
 // newInterfaceShow makes the verb that shows a module or a function.
 func newInterfaceShow(a *cli.App) *cobra.Command {
 	m := modules{a}
-	var output cli.Choice
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "show MODULE[.FUNCTION]",
 		Short: "Show the functions of a module, or one function",
@@ -212,15 +210,14 @@ func newInterfaceShow(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if output.Document() {
-				list := []functionJSON{}
-				for i := range fs {
-					list = append(list, newFunctionJSON(&fs[i]))
-				}
-				return output.Write(a.Out, list)
+			list := []functionJSON{}
+			for i := range fs {
+				list = append(list, newFunctionJSON(&fs[i]))
 			}
-			_, err = fmt.Fprint(a.Out, render.VisibleLines(functionsText(fs)))
-			return err
+			return output.Write(a.Out, list, func(w io.Writer) error {
+				_, err := io.WriteString(w, render.VisibleLines(functionsText(fs)))
+				return err
+			})
 		},
 	}
 	cli.Forms(cmd, &output, "output format", []functionJSON{}, "text")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ import (
 // the backend. If no backend can be chosen, callCode decides about the exit code.
 func newInterfaceCheck(a *cli.App) *cobra.Command {
 	m := modules{a}
-	var output cli.Choice
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:   "check MODULE [BACKEND]",
 		Short: "Check how a backend implements each function of a module",
@@ -84,7 +85,7 @@ func (m modules) backend(module, name string) (*virtual.Interface, *virtual.Back
 // exit code tells whether a call could fail.
 // A contradiction is a function that the backend has although the interface says that it
 // can not apply here.
-func (m modules) check(i *virtual.Interface, b *virtual.Backend, output cli.Choice) error {
+func (m modules) check(i *virtual.Interface, b *virtual.Backend, output cli.Output) error {
 	system := m.machine()
 	// The facts count, since a function may be applicable on some machines alone.
 	verdicts := virtual.Check(i, b, system.Facts)
@@ -92,12 +93,7 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output cli.Choi
 		// A warning alters no exit code: it is for the authors of the interface and of the backend.
 		fmt.Fprintln(m.app.Err, render.Visible("warning: "+f.String()))
 	}
-	var err error
-	if output.Document() {
-		err = output.Write(m.app.Out, verdictsJSON(i, b, verdicts))
-	} else {
-		err = m.checkText(verdicts)
-	}
+	err := output.Write(m.app.Out, verdictsJSON(i, b, verdicts), checkTable(verdicts).Write)
 	if err == nil && slices.ContainsFunc(verdicts, func(v virtual.Verdict) bool {
 		return v.Status == virtual.SignatureMismatch || v.Contradicts || len(v.Lacks()) > 0 || v.Misfit() != ""
 	}) {
@@ -106,10 +102,9 @@ func (m modules) check(i *virtual.Interface, b *virtual.Backend, output cli.Choi
 	return err
 }
 
-// checkText writes the verdicts as a table: each function, then its differences by weight.
+// checkTable shows the verdicts: each function, then its differences by weight.
 // Differences without effect on a call are left out.
-func (m modules) checkText(verdicts []virtual.Verdict) error {
-	var t render.Table
+func checkTable(verdicts []virtual.Verdict) (t render.Table) {
 	for _, v := range verdicts {
 		t.Row(render.OneLine(v.Function), v.Status)
 		if v.Contradicts {
@@ -121,7 +116,7 @@ func (m modules) checkText(verdicts []virtual.Verdict) error {
 			}
 		}
 	}
-	return t.Write(m.app.Out)
+	return t
 }
 
 // verdictsJSON describes the verdicts; functions that only the backend has are among them.
@@ -148,7 +143,7 @@ func verdictsJSON(i *virtual.Interface, b *virtual.Backend, verdicts []virtual.V
 // The Markdown goes into docs/reference, by make docs.
 func newInterfaceMatrix(a *cli.App) *cobra.Command {
 	m := modules{a}
-	var output cli.Choice
+	var output cli.Output
 	cmd := &cobra.Command{
 		Use:               "matrix [MODULE]",
 		Short:             "Print a Markdown table of backends and their functions",
@@ -158,22 +153,20 @@ func newInterfaceMatrix(a *cli.App) *cobra.Command {
 			if len(args) == 0 {
 				args = inputs.Modules(m.app).Modules()
 			}
-			if output.Document() {
-				return m.matrixDocument(args, output)
-			}
-			for n, module := range args {
+			all, pages := []matrixJSON{}, []string{}
+			for _, module := range args {
 				i, err := inputs.Modules(m.app).Interface(module)
 				if err != nil {
 					return err
 				}
-				if n > 0 {
-					fmt.Fprintln(a.Out)
-				}
-				if _, err := fmt.Fprint(a.Out, render.VisibleLines(virtual.Page(i, inputs.Modules(m.app).Backends(module), Kind(m.app, module)))); err != nil {
-					return err
-				}
+				backends := inputs.Modules(m.app).Backends(module)
+				all = append(all, newMatrixJSON(i, backends))
+				pages = append(pages, virtual.Page(i, backends, Kind(m.app, module)))
 			}
-			return nil
+			return output.Write(a.Out, all, func(w io.Writer) error {
+				_, err := io.WriteString(w, render.VisibleLines(strings.Join(pages, "\n")))
+				return err
+			})
 		},
 	}
 	cli.Forms(cmd, &output, "output format; text is Markdown", []matrixJSON{}, "text")
@@ -196,7 +189,7 @@ func Kind(a *cli.App, module string) engine.Res {
 // The draft has no texts where the backends have none.
 func newInterfaceGenerate(a *cli.App) *cobra.Command {
 	m := modules{a}
-	var output cli.Choice
+	var output cli.Output
 	var from []string
 	var aliases bool
 	var as string
@@ -219,21 +212,17 @@ required if several modules have a backend of that name.`,
 			if as != "" {
 				i.Module = as
 			}
-			switch output.Word {
-			case "json":
-				return render.WriteJSON(a.Out, i.Describe())
-			case "yaml":
-				return render.WriteYAML(a.Out, i.Describe())
-			}
-			for _, f := range i.Functions {
-				if _, err := fmt.Fprintln(a.Out, render.VisibleLines(f.Name+f.Signature())); err != nil {
-					return err
+			return output.Write(a.Out, i.Describe(), func(w io.Writer) error {
+				for _, f := range i.Functions {
+					if _, err := fmt.Fprintln(w, render.VisibleLines(f.Name+f.Signature())); err != nil {
+						return err
+					}
 				}
-			}
-			return nil
+				return nil
+			})
 		},
 	}
-	cli.Choose(cmd, &output, "output", "o", "how to write it; what yaml and json write declares an interface in a folder of --backends", "text", "json", "yaml")
+	cli.Forms(cmd, &output, "how to write it; what yaml and json write declares an interface in a folder of --backends", map[string]any{}, "text")
 	cmd.Flags().StringVar(&as, "as", "", "`module` name (default the module of the backend)")
 	cmd.Flags().StringArrayVar(&from, "from", nil, "`backend` to read; may be repeated")
 	inputs.CompleteBackend(a, cmd, "from", m.backends)

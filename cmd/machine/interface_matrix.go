@@ -1,10 +1,6 @@
 package machine
 
-import (
-	"github.com/reactivegraph/mgmt/cmd/internal/cli"
-	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
-	"github.com/reactivegraph/mgmt/engine/virtual"
-)
+import "github.com/reactivegraph/mgmt/engine/virtual"
 
 // matrixJSON is a module in JSON, with the effect of a call of each function by each
 // backend.
@@ -28,19 +24,6 @@ type cellJSON struct {
 	Refused     string           `json:"refused,omitempty"` // why no call can pass although the function is there
 	Lacks       []string         `json:"lacks,omitempty"`   // parameters that the backend does not have
 	Differences []differenceJSON `json:"differences,omitempty"`
-}
-
-// matrixDocument writes modules as a document.
-func (m modules) matrixDocument(names []string, form cli.Choice) error {
-	all := []matrixJSON{}
-	for _, module := range names {
-		i, err := inputs.Modules(m.app).Interface(module)
-		if err != nil {
-			return err
-		}
-		all = append(all, newMatrixJSON(i, inputs.Modules(m.app).Backends(module)))
-	}
-	return form.Write(m.app.Out, all)
 }
 
 // newMatrixJSON describes which backend has which function, one row for each function.

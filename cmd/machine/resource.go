@@ -23,7 +23,7 @@ import (
 // The verb needs no daemon: it looks, or sets, in its own process with the rights of the user.
 type resourceFlags struct {
 	log    show.Flags
-	output cli.Choice
+	output cli.Output
 	// file is a path, - for standard input, and empty for none.
 	file string
 	// backend and target are names that the graph of the verb has as a metaparameter and an
@@ -74,7 +74,7 @@ changed (with --noop: would be), 4 if something failed, 6 for both, and 1 for ba
 	}
 	f.log.Flags(cmd)
 	fl := cmd.Flags()
-	cli.Forms(cmd, &f.output, "output format", cli.OneOf{observationJSON{}, []lookJSON{}}, "text")
+	cli.Forms(cmd, &f.output, "output format", cli.OneOf{observationJSON{}, []observationJSON{}, []lookJSON{}}, "text")
 	fl.VarP((*cli.Place)(&f.file), "file", "f", "set the values in this `file`, or - for standard input")
 	fl.BoolVar(&f.noop, "noop", false, "show what would change, and change nothing")
 	fl.BoolVar(&f.watch, "watch", false, "show the resource again whenever it changes, until interrupted")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -50,9 +51,11 @@ func (f *resourceFlags) kinds(a *cli.App) error {
 	if err != nil {
 		return err
 	}
-	if f.output.Document() {
-		return f.output.Write(a.Out, list)
-	}
+	return f.output.Write(a.Out, list, func(w io.Writer) error { return kindsText(w, list) })
+}
+
+// kindsText writes a line for each kind, with what it can show.
+func kindsText(w io.Writer, list []lookJSON) error {
 	width := 0
 	for _, k := range list {
 		width = max(width, len(k.Kind))
@@ -65,7 +68,7 @@ func (f *resourceFlags) kinds(a *cli.App) error {
 		case k.List:
 			how = "list"
 		}
-		if _, err := fmt.Fprintf(a.Out, "%-*s  %-10s  %s\n", width, k.Kind, how, k.Summary); err != nil {
+		if _, err := fmt.Fprintf(w, "%-*s  %-10s  %s\n", width, k.Kind, how, k.Summary); err != nil {
 			return err
 		}
 	}

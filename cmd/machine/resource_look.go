@@ -125,9 +125,12 @@ func (f *resourceFlags) list(ctx context.Context, a *cli.App, k engine.Kind) err
 
 // write writes the results, each thing as soon as it is seen.
 func (f *resourceFlags) write(ctx context.Context, s *looking, many bool, see func(context.Context, *look.Inspector) observations) error {
-	out := newObservationWriter(f.output.Word, s.a.Out, many)
+	out, err := f.newObservationWriter(s.a.Out, many)
+	if err != nil {
+		return err
+	}
 	// The writer is closed also after an error, so that a list in JSON is one document.
-	err := s.each(ctx, see, func(seen look.Observation) error { return out.add(seen.Shown) })
+	err = s.each(ctx, see, func(seen look.Observation) error { return out.add(seen.Shown) })
 	return s.end(errors.Join(err, out.close()))
 }
 
@@ -137,7 +140,7 @@ func (f *resourceFlags) follow(ctx context.Context, a *cli.App, t look.Target) e
 	s := &looking{log: &f.log, a: a, quiet: true}
 	err := s.each(ctx,
 		func(ctx context.Context, l *look.Inspector) observations { return l.Follow(ctx, t) },
-		func(seen look.Observation) error { return writeAgain(f.output.Word, a.Out, seen.Shown) })
+		func(seen look.Observation) error { return f.writeAgain(a.Out, seen.Shown) })
 	if _, ok := errors.AsType[cli.SignalError](err); ok {
 		return nil // that is how it ends
 	}

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"io"
 	"unicode/utf8"
 
-	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/manifest"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -22,68 +20,39 @@ type observationWriter struct {
 	close func() error // after the last one
 }
 
-// newObservationWriter returns the writer of a form. many says that there may be more than
-// one thing: then JSON is a list.
-func newObservationWriter(form string, w io.Writer, many bool) observationWriter {
-	switch form {
-	case "json":
-		return jsonWriter(w, many)
-	case "yaml":
-		// The YAML is a graph, and the text of the default is a manifest: both can be read again.
+// newObservationWriter returns the writer of the chosen form. many says that there may be more than
+// one thing: then a document is a list, whose elements are written as they come.
+func (f *resourceFlags) newObservationWriter(w io.Writer, many bool) (observationWriter, error) {
+	switch {
+	// The YAML is a graph, and the text of the default is a manifest: both can be read again.
+	case f.output.Form() == "yaml":
 		y := yaml.NewWriter(w)
-		return observationWriter{y.Add, y.Close}
-	default:
-		return observationWriter{func(s gapi.Shown) error { return manifest.Write(w, s) }, func() error { return nil }}
+		return observationWriter{y.Add, y.Close}, nil
+	case f.output.Document() && many:
+		l, err := f.output.List(w, false)
+		return observationWriter{func(s gapi.Shown) error { return l.Add(newObservationJSON(s)) }, l.Close}, err
 	}
+	one := func(s gapi.Shown) error {
+		return f.output.Write(w, newObservationJSON(s), func(w io.Writer) error { return manifest.Write(w, s) })
+	}
+	return observationWriter{one, func() error { return nil }}, nil
 }
 
 // writeAgain writes one thing of a series: JSON on one line, YAML as a document of its
 // own.
 // It is for --watch, whose reader takes one state after the other.
-func writeAgain(form string, w io.Writer, s gapi.Shown) error {
-	switch form {
-	case "json":
-		return render.WriteJSONLine(w, newObservationJSON(s))
-	case "yaml":
-		if _, err := io.WriteString(w, "---\n"); err != nil {
-			return err
-		}
+func (f *resourceFlags) writeAgain(w io.Writer, s gapi.Shown) error {
+	if f.output.Form() != "yaml" {
+		return f.output.Item(w, newObservationJSON(s), func(w io.Writer) error { return manifest.Write(w, s) })
 	}
-	out := newObservationWriter(form, w, false)
-	if err := out.add(s); err != nil {
+	if _, err := io.WriteString(w, "---\n"); err != nil {
 		return err
 	}
-	return out.close()
-}
-
-// jsonWriter writes one document, or a list whose elements come when they are there.
-// Elements are written as they come: a list of a thousand files is not held in memory.
-func jsonWriter(w io.Writer, many bool) observationWriter {
-	if !many {
-		return observationWriter{func(s gapi.Shown) error { return render.WriteJSON(w, newObservationJSON(s)) }, func() error { return nil }}
-	}
-	// The first bracket is written with the first thing, so a look that fails at once leaves no
-	// half list.
-	before := "[\n  "
-	add := func(s gapi.Shown) error {
-		var buf bytes.Buffer
-		if err := render.WriteJSON(&buf, newObservationJSON(s)); err != nil {
-			return err
-		}
-		text := bytes.ReplaceAll(bytes.TrimSuffix(buf.Bytes(), []byte("\n")), []byte("\n"), []byte("\n  "))
-		_, err := fmt.Fprintf(w, "%s%s", before, text)
-		before = ",\n  "
+	y := yaml.NewWriter(w)
+	if err := y.Add(s); err != nil {
 		return err
 	}
-	end := func() error {
-		text := "\n]\n"
-		if before[0] == '[' {
-			text = "[]\n"
-		}
-		_, err := io.WriteString(w, text)
-		return err
-	}
-	return observationWriter{add, end}
+	return y.Close()
 }
 
 // observationJSON is a thing in JSON.

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ func NewData(a *cli.App) *cobra.Command {
 // dataFlags are those of data explain.
 type dataFlags struct {
 	input  inputs.Flags
-	output cli.Choice
+	output cli.Output
 }
 
 // newDataExplain makes the verb data explain. It reads a graph as validate does, and builds none.
@@ -78,11 +79,10 @@ func (f *dataFlags) run(a *cli.App, key string) error {
 	if ds.Err() != nil {
 		return cli.WithCode(cli.ExitUsage, nil)
 	}
-	if f.output.Document() {
-		return f.output.Write(a.Out, dataObject(key, d))
-	}
-	_, err = fmt.Fprint(a.Out, explainedText(key, d))
-	return err
+	return f.output.Write(a.Out, dataObject(key, d), func(w io.Writer) error {
+		_, err := io.WriteString(w, explainedText(key, d))
+		return err
+	})
 }
 
 // hows says in words how layers are merged.

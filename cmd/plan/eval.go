@@ -3,6 +3,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 // evalFlags are the flags of eval. The expression is an argument, so it must have no secret in it.
 type evalFlags struct {
 	input  inputs.Flags
-	output cli.Choice
+	output cli.Output
 }
 
 // NewEval makes the verb eval. It reads a graph as validate does, and builds none.
@@ -66,19 +67,15 @@ func (f *evalFlags) run(_ context.Context, a *cli.App, src string) error {
 	if _, absent := v.(expr.Absent); absent {
 		v = nil
 	}
-	switch f.output.Word {
-	case "json":
-		return render.WriteJSON(a.Out, v)
-	case "yaml":
-		return render.WriteYAML(a.Out, v)
-	}
-	// A list and a map have no form as text.
-	text, err := expr.AsText(v)
-	if err != nil {
-		return render.WriteJSON(a.Out, v)
-	}
-	_, err = fmt.Fprintln(a.Out, cli.OnTerminal(a.Out, text))
-	return err
+	return f.output.Write(a.Out, v, func(w io.Writer) error {
+		// A list and a map have no form as text.
+		text, err := expr.AsText(v)
+		if err != nil {
+			return render.WriteJSON(w, v)
+		}
+		_, err = fmt.Fprintln(w, cli.OnTerminal(w, text))
+		return err
+	})
 }
 
 // unmarked returns an expression without the marks that are around it in a graph, from which people copy it. Blanks take their place,

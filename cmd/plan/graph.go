@@ -9,6 +9,7 @@ import (
 	"os/exec"
 
 	"github.com/spf13/cobra"
+	"gonum.org/v1/gonum/graph/formats/cytoscapejs"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/inputs"
@@ -29,7 +30,7 @@ import (
 type graphFlags struct {
 	input     inputs.Flags
 	steps     inputs.Transforms
-	output    cli.Choice
+	output    cli.Output
 	direction cli.Choice
 	reduce    bool
 	declared  bool
@@ -70,7 +71,7 @@ With --live, graph draws the running daemon's graph, coloured by state.`,
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
 	f.steps.Flags(cmd)
-	cli.Choose(cmd, &f.output, "output", "o", "format of the drawing", "dot", "mermaid", "json", "svg")
+	cli.OnlyForms(cmd, &f.output, "output", "o", "format of the drawing", cli.OneOf{cytoscapejs.GraphNodeEdge{}, notesJSON{}}, "dot", "mermaid", "json", "svg")
 	cli.Choose(cmd, &f.direction, "direction", "", "direction of edges", "TB", "BT", "LR", "RL")
 	cmd.Flags().BoolVar(&f.reduce, "reduce", false, "omit edges that only repeat a longer path")
 	cmd.Flags().BoolVar(&f.declared, "declared", false, "draw the graph as declared, without automatic edges and groups")
@@ -185,7 +186,7 @@ func (f *graphFlags) graph(ctx context.Context, a *cli.App) (*resgraph.Graph, sc
 func (f *graphFlags) draw(ctx context.Context, w io.Writer, g *resgraph.Graph) error {
 	o := render.DrawOptions(g)
 	o.Reduce, o.Direction = f.reduce, f.direction.Word
-	switch f.output.Word {
+	switch f.output.Form() {
 	case "mermaid":
 		return g.WriteMermaid(w, o)
 	case "json":
@@ -207,14 +208,15 @@ type notesJSON struct {
 // Text from the graph is made visible: a name with control characters must not move the cursor of
 // a terminal.
 func (f *graphFlags) writeNotes(w io.Writer, name string, notes []transform.Note) error {
-	switch f.output.Word {
-	case "json":
-		return render.WriteJSON(w, notesJSON{name, append([]transform.Note{}, notes...)})
 	// The default of --output is a form of drawings, so it cannot be told from a given -o dot.
-	case "dot": // the default
-	default:
-		return fmt.Errorf("--explain does not support -o %s: omit -o, or write -o json", f.output.Word)
+	if form := f.output.Form(); !f.output.Document() && form != "dot" {
+		return fmt.Errorf("--explain does not support -o %s: omit -o, or write -o json", form)
 	}
+	return f.output.Write(w, notesJSON{name, append([]transform.Note{}, notes...)}, func(w io.Writer) error { return notesText(w, notes) })
+}
+
+// notesText writes a line for each note.
+func notesText(w io.Writer, notes []transform.Note) error {
 	if len(notes) == 0 {
 		_, err := io.WriteString(w, "there are no automatic edges and no groups\n")
 		return err

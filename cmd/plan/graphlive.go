@@ -14,7 +14,7 @@ func (f *graphFlags) drawLive(ctx context.Context) ([]byte, error) {
 	if f.input.YAML != "" || f.input.Catalog != "" || f.input.TS != "" {
 		return nil, errors.New("--live draws the daemon's graph, omit --yaml, --puppet-catalog and --ts")
 	}
-	q := control.GraphQuery{Format: f.output.Word, Direction: f.direction.Word, Reduce: f.reduce}
+	q := control.GraphQuery{Format: f.output.Form(), Direction: f.direction.Word, Reduce: f.reduce}
 	// The daemon runs no programs for a question, so Graphviz runs here.
 	if q.Format == "svg" {
 		q.Format = "dot"
@@ -23,7 +23,7 @@ func (f *graphFlags) drawLive(ctx context.Context) ([]byte, error) {
 	if err != nil {
 		return nil, remote.Explained(err)
 	}
-	if f.output.Word == "svg" {
+	if f.output.Form() == "svg" {
 		return svgOf(ctx, drawing)
 	}
 	return drawing, nil

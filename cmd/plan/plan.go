@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -27,7 +28,7 @@ type planFlags struct {
 	steps inputs.Transforms
 	// state is only read: refreshes that are pending and states before a first change are there.
 	state  inputs.StateFlags
-	output cli.Choice
+	output cli.Output
 	color  cli.Choice
 	debug  bool
 	all    bool
@@ -143,11 +144,7 @@ func (f *planFlags) run(ctx context.Context, a *cli.App) error {
 			return err
 		}
 	}
-	if f.output.Document() {
-		err = f.output.Write(a.Out, render.PlanJSON(plan, others))
-	} else {
-		err = f.write(a, plan, others)
-	}
+	err = f.output.Write(a.Out, render.PlanJSON(plan, others), func(io.Writer) error { return f.write(a, plan, others) })
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,7 +24,7 @@ import (
 
 // testFlags are those of the verb test. It has none that names a graph: the files of tests do.
 type testFlags struct {
-	output cli.Choice
+	output cli.Output
 	// junit is a path; empty for no such file. It is written after the last test.
 	junit string
 	// coverage adds the resources and branches that no test has reached; it changes no exit code.
@@ -170,25 +171,27 @@ func untested(graph string, root *schema.Node) error {
 
 // write writes the outcome in the chosen form. With -o json, the coverage is always part of it.
 func (f *testFlags) write(a *cli.App, results []scenario.Result, cover *scenario.Coverage) error {
-	if f.output.Document() {
-		return f.output.Write(a.Out, testsJSON(results, cover))
-	}
+	return f.output.Write(a.Out, testsJSON(results, cover), func(w io.Writer) error { return f.writeText(w, results, cover) })
+}
+
+// writeText writes a line for each test, the differences of those that failed, and a summary.
+func (f *testFlags) writeText(w io.Writer, results []scenario.Result, cover *scenario.Coverage) error {
 	// A test with one difference or many counts once.
 	failed := 0
 	for _, r := range results {
 		if len(r.Failures) == 0 {
-			fmt.Fprintf(a.Out, "ok    %s: %s\n", r.File, render.Visible(r.Name))
+			fmt.Fprintf(w, "ok    %s: %s\n", r.File, render.Visible(r.Name))
 			continue
 		}
 		failed++
-		fmt.Fprintf(a.Out, "FAIL  %s: %s\n", r.File, render.Visible(r.Name))
+		fmt.Fprintf(w, "FAIL  %s: %s\n", r.File, render.Visible(r.Name))
 		for _, fail := range r.Failures {
-			fmt.Fprintf(a.Out, "  %s: %s\n", fail.Pos, render.VisibleLines(fail.Message))
+			fmt.Fprintf(w, "  %s: %s\n", fail.Pos, render.VisibleLines(fail.Message))
 		}
 	}
-	fmt.Fprintf(a.Out, "%s, %d failed\n", render.Plural(len(results), "test"), failed)
+	fmt.Fprintf(w, "%s, %d failed\n", render.Plural(len(results), "test"), failed)
 	if f.coverage {
-		return cover.Write(a.Out)
+		return cover.Write(w)
 	}
 	return nil
 }

@@ -19,8 +19,7 @@ import (
 type validateFlags struct {
 	folder string // of models
 	input  inputs.Flags
-	// format is text, json or github, by the word of --format.
-	format cli.Choice
+	format cli.Findings
 }
 
 // NewValidate makes the verb validate.
@@ -56,7 +55,7 @@ command line names no graph.`,
 	cli.ModelsFlag(cmd, &f.folder)
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
-	cli.Choose(cmd, &f.format, "format", "", "format of the findings", "text", "json", "github")
+	f.format.Flag(cmd, "format of the findings")
 	return cmd
 }
 
@@ -77,14 +76,14 @@ func (f *validateFlags) run(ctx context.Context, a *cli.App) error {
 		return errors.Join(models.Err(), err)
 	}
 	ds = append(models, ds...)
-	if err := f.write(a, ds); err != nil {
+	if err := f.format.Write(a, ds); err != nil {
 		return err
 	}
 	// All findings are on standard output by now. The summary of them goes to standard error.
 	if g == nil || models.Err() != nil {
 		return cli.WithCode(cli.ExitUsage, errors.New(ds.Summary()))
 	}
-	if f.format.Word == "text" {
+	if f.format.Text() {
 		fmt.Fprintf(a.Out, "ok: %s, %s\n", render.Plural(g.Len(), "resource"), render.Plural(g.EdgeCount(), "edge"))
 	}
 	return nil
@@ -113,13 +112,13 @@ func (f *validateFlags) module(a *cli.App, dir string, ds schema.Diagnostics) er
 		n, found = moduleResources(a, dir, o)
 		resources = ", " + render.Plural(n, "resource")
 	}
-	if err := f.write(a, append(ds, found...)); err != nil {
+	if err := f.format.Write(a, append(ds, found...)); err != nil {
 		return err
 	}
 	if err := errors.Join(ds.Err(), found.Err()); err != nil {
 		return cli.WithCode(cli.ExitUsage, errors.New(append(ds, found...).Summary()))
 	}
-	if f.format.Word != "text" {
+	if !f.format.Text() {
 		return nil
 	}
 	fmt.Fprintf(a.Out, "ok: module %s, %s, %s%s\n", m.Name, render.Plural(len(m.Inputs.Fields), "input"), render.Plural(len(m.Outputs.Fields), "output"), resources)
@@ -151,25 +150,14 @@ func modelsAlone(a *cli.App) bool {
 
 // models writes the findings about models alone.
 func (f *validateFlags) models(a *cli.App, ds schema.Diagnostics) error {
-	if err := f.write(a, ds); err != nil {
+	if err := f.format.Write(a, ds); err != nil {
 		return err
 	}
 	if ds.Err() != nil {
 		return cli.WithCode(cli.ExitUsage, errors.New(ds.Summary()))
 	}
-	if f.format.Word == "text" {
+	if f.format.Text() {
 		fmt.Fprintf(a.Out, "ok: %s\n", render.Plural(len(a.Set.Models()), "model"))
 	}
 	return nil
-}
-
-// write writes the findings in the chosen format.
-// The form github has the commands by which a workflow shows findings at their lines.
-// Without a finding, text writes nothing, and JSON is an empty list.
-func (f *validateFlags) write(a *cli.App, ds schema.Diagnostics) error {
-	if f.format.Word == "text" {
-		render.PrintDiagnostics(a.Out, a.Program(), ds)
-		return nil
-	}
-	return cli.WriteFindings(a, f.format.Word, ds)
 }

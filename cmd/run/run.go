@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/cmd/internal/show"
 	"github.com/reactivegraph/mgmt/daemon"
+	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -36,6 +37,7 @@ type runFlags struct {
 	// writers is a name or a number; empty for root and the daemon's own user alone.
 	writers string // the group that may change objects
 	remote  daemon.Remote
+	notify  string   // the receivers, as notices.Parse takes them
 	trusted []string // files with the keys whose deploys this host takes
 
 	noop    string
@@ -106,6 +108,7 @@ that run was started on is gone.`,
 	cli.Bind(cmd, "converged_timeout", &f.quiet)
 	cli.Bind(cmd, "converged_exit", &f.exit)
 	cli.Bind(cmd, "converged_status_file", &f.statusFile)
+	cli.Bind(cmd, "notify", &f.notify)
 	cli.Bind(cmd, "graphviz", &f.graphviz)
 	cli.Bind(cmd, "max_runtime", &f.maxRuntime)
 	return cmd
@@ -169,12 +172,16 @@ func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
 	if ds.Err() != nil {
 		return f.log.Diagnose(a, ds)
 	}
+	receivers, ds := notices.Parse(f.notify)
+	if ds.Err() != nil {
+		return f.log.Diagnose(a, ds)
+	}
 	r := &resettling{app: a, log: p.Logger, level: p.Level, begun: a.Settled}
 	dump := &dumper{p: p}
 	d, err := daemon.Open(ctx, daemon.Config{
 		Version: cli.Version(), Log: p.Logger, Stdin: a.In, Graph: f.input.Given(), Env: inputs.Surroundings(a), Kinds: folders,
 		State: f.state.Place, Store: f.world.Config, Trusted: f.trusted, Socket: f.socket.Socket, Writers: f.writers, Remote: f.remote,
-		Metrics: f.metrics, StatusFile: f.statusFile, Engine: o, Again: r.again, Waiting: r.warnings, Asked: p.Rereading, Stalled: dump.stalled,
+		Metrics: f.metrics, Notify: receivers, StatusFile: f.statusFile, Engine: o, Again: r.again, Waiting: r.warnings, Asked: p.Rereading, Stalled: dump.stalled,
 	}, dump, newTrimmer(), liveArea{p})
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok { // of the folders of kinds
 		return f.log.Diagnose(a, ds)

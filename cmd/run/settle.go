@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/show"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/input"
+	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -54,6 +55,9 @@ func (r *resettling) again(context.Context) (next daemon.Next, err error) {
 		return next, err
 	}
 	next.Limits = &limits
+	receivers, found := notices.Parse(shownIn(c.taken, "notify"))
+	ds = append(ds, found...)
+	next.Notify = &receivers
 	next.Taken = func(kinds, models bool) { r.take(app, c, kinds, models) }
 	next.InEffect = func() { r.moved(c) }
 	if ds.Err() != nil {

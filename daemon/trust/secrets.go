@@ -46,7 +46,7 @@ type Secrets struct {
 func NewSecrets(w world.World, dir, host string, roles []string, cert string) *Secrets {
 	path := filepath.Join(dir, identityFile)
 	lost := keepBad(publishWait, func() error { return lostKey(w, host, path) })
-	return &Secrets{World: w, host: host, topics: Topics(host, roles), cert: cert, identity: KeepGood(func() (seal.Identity, error) {
+	return &Secrets{World: w, host: host, topics: ObjectTopics(host, roles), cert: cert, identity: KeepGood(func() (seal.Identity, error) {
 		if dir == "" {
 			return seal.New()
 		}
@@ -259,11 +259,7 @@ func LoadIdentity(path string) (seal.Identity, error) {
 	return seal.Load(path)
 }
 
-// Topics returns the topics that a host reads: its own, those of its roles, and those for all.
-func Topics(host string, roles []string) []string {
-	list := []string{"", "all", "host:" + host}
-	for _, role := range roles {
-		list = append(list, "group:"+role)
-	}
-	return list
+// ObjectTopics returns the topics of the objects that a host reads: hosts.Topics, and that of an object without one.
+func ObjectTopics(host string, roles []string) []string {
+	return append([]string{""}, hosts.Topics(host, roles)...)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// drawnUID draws a UID that is data, of few spaces and keys, so that many match.
+// drawnUID draws a KeyUID that is data, of few spaces and keys, so that many match.
 func drawnUID(t *rapid.T, label string) *autoedge.KeyUID {
 	u := &autoedge.KeyUID{
 		Space: rapid.SampledFrom([]string{"file", "pkg", "pkg with"}).Draw(t, label+" space"),
@@ -20,7 +20,7 @@ func drawnUID(t *rapid.T, label string) *autoedge.KeyUID {
 	return u
 }
 
-// TestUIDLaws: a UID that answers is found by the index that the engine keeps: one with the same Hash, or one that begins as
+// TestUIDLaws: a KeyUID that answers is found by the index that the engine keeps: one with the same Hash, or one that begins as
 // HashPrefix says. Those that mean all below a key answer nothing.
 func TestUIDLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -44,7 +44,7 @@ func TestUIDLaws(t *testing.T) {
 	})
 }
 
-// ownUID is a UID of another module, with an IFF of its own.
+// ownUID is a KeyUID of another module, with an IFF of its own.
 type ownUID struct {
 	autoedge.BaseUID
 	port int
@@ -55,7 +55,7 @@ func (u *ownUID) IFF(o autoedge.UID) bool {
 	return ok && x.port == u.port
 }
 
-// TestOwnUID: it is in no space, matches by its own IFF, and no UID that is data matches it.
+// TestOwnUID: it is in no space, matches by its own IFF, and no KeyUID that is data matches it.
 func TestOwnUID(t *testing.T) {
 	a, b := &ownUID{port: 80}, &ownUID{port: 80}
 	data := &autoedge.KeyUID{Space: "port", Key: "80"}

@@ -7,40 +7,40 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
-// BaseUID is what the UIDs of a kind embed: whose the UID is. It has no Hash, so
-// that a UID that brings an IFF of its own is not looked up by anything else.
+// BaseUID is what the UIDs of a kind embed: whose the KeyUID is. It has no Hash, so
+// that a KeyUID that brings an IFF of its own is not looked up by anything else.
 type BaseUID struct {
-	Name string // of the resource that the UID is of, or that asks by it
+	Name string // of the resource that the KeyUID is of, or that asks by it
 	Kind string // of the same resource
 
-	// Reversed says, of a UID in a question, that the matching resource comes
+	// Reversed says, of a KeyUID in a question, that the matching resource comes
 	// before the asking one. Nil means true.
 	Reversed *bool
 
-	// Notifying says, of a UID in a question, that the edge carries refresh.
+	// Notifying says, of a KeyUID in a question, that the edge carries refresh.
 	Notifying bool
 
-	// FixedOrder says, of a UID in a question, that the direction is the same one where both
+	// FixedOrder says, of a KeyUID in a question, that the direction is the same one where both
 	// are to go; see engine.LeavingRes.
 	FixedOrder bool
 
-	// Flags say more of a UID that is data. A UID with methods of its own has methods for that.
+	// Flags say more of a KeyUID that is data. A KeyUID with methods of its own has methods for that.
 	Flags UIDFlags
 }
 
-// Resource is what a UID has to know of the resource that it is of: every engine.Res is one.
+// Resource is what a KeyUID has to know of the resource that it is of: every engine.Res is one.
 type Resource interface {
 	Kind() string
 	Name() string
 }
 
-// UIDOf returns the base of a UID of this resource, or of a UID in its questions.
+// UIDOf returns the base of a KeyUID of this resource, or of a KeyUID in its questions.
 func UIDOf(r Resource) BaseUID { return BaseUID{Name: r.Name(), Kind: r.Kind()} }
 
-// GetName returns the name of the resource that the UID is of.
+// GetName returns the name of the resource that the KeyUID is of.
 func (u *BaseUID) GetName() string { return u.Name }
 
-// GetKind returns the kind of the resource that the UID is of.
+// GetKind returns the kind of the resource that the KeyUID is of.
 func (u *BaseUID) GetKind() string { return u.Kind }
 
 // String returns kind[name].
@@ -62,8 +62,8 @@ func (u *BaseUID) IFF(o UID) bool {
 	return ok && b.Kind == u.Kind && b.Name == u.Name
 }
 
-// NameUIDOf returns the UID by which r asks for the resource of that kind and name,
-// or a further name of r. Every resource has such a UID without saying so, and an engine.EdgeableRes may have more.
+// NameUIDOf returns the KeyUID by which r asks for the resource of that kind and name,
+// or a further name of r. Every resource has such a KeyUID without saying so, and an engine.EdgeableRes may have more.
 func NameUIDOf(r Resource, kind, name string) *KeyUID { return NameUID(UIDOf(r), kind, name) }
 
 // NameUID is a resource by its kind and its name in the graph. It has no space: its key is the id of the resource.
@@ -72,7 +72,7 @@ func NameUID(base BaseUID, kind, name string) *KeyUID {
 }
 
 // KeyUID names a thing by data alone: a key in a space, such as a path in the space file. A kind that is made of
-// data, or that is in another process, can give and ask by any UID of this type. All UIDs of this module are of
+// data, or that is in another process, can give and ask by any KeyUID of this type. All UIDs of this module are of
 // this type; package traits makes those of the kinds that are known to others.
 type KeyUID struct {
 	BaseUID
@@ -80,14 +80,14 @@ type KeyUID struct {
 	Key   string // which one; equal keys of a space are one thing. Between parts of a key stands a NUL, which is shown as a slash
 }
 
-// UIDFlags say more of a UID.
+// UIDFlags say more of a KeyUID.
 type UIDFlags uint8
 
 const (
-	// UIDUseful says that no resource waits until the thing is gone; see UID.
+	// UIDUseful says that no resource waits until the thing is gone; see KeyUID.
 	UIDUseful UIDFlags = 1 << iota
-	// UIDBelow says that the UID means all things of the space whose keys are paths below its key. Only
-	// questions have such a UID.
+	// UIDBelow says that the KeyUID means all things of the space whose keys are paths below its key. Only
+	// questions have such a KeyUID.
 	UIDBelow
 )
 
@@ -111,7 +111,7 @@ func (u *KeyUID) Hash() string { return u.Key }
 // Useful reports whether no resource waits until the thing is gone.
 func (u *KeyUID) Useful() bool { return u.Flags&UIDUseful != 0 }
 
-// HashPrefix returns the space and the beginning of the keys that a UID with UIDBelow means; nil for every other UID.
+// HashPrefix returns the space and the beginning of the keys that a KeyUID with UIDBelow means; nil for every other KeyUID.
 func (u *KeyUID) HashPrefix() (UID, string) {
 	if u.Flags&UIDBelow == 0 {
 		return nil, ""
@@ -132,7 +132,7 @@ func (u *KeyUID) IFF(o UID) bool {
 	return x.Key == u.Key
 }
 
-// NamedBy returns the id of the resource that a NameUID means, empty for every other UID.
+// NamedBy returns the id of the resource that a NameUID means, empty for every other KeyUID.
 func NamedBy(u UID) string {
 	if d, ok := u.(*KeyUID); ok && d.Space == "" {
 		return d.Key
@@ -140,7 +140,7 @@ func NamedBy(u UID) string {
 	return ""
 }
 
-// SpaceOf returns the space of a UID that is data, empty for one of another Go type. A UID matches only one of its
+// SpaceOf returns the space of a KeyUID that is data, empty for one of another Go type. A KeyUID matches only one of its
 // own Go type and space.
 func SpaceOf(u UID) string {
 	if d, ok := u.(*KeyUID); ok {
@@ -156,13 +156,13 @@ type Needs interface {
 	Test([]bool) bool
 }
 
-// UID is one name of the thing that a resource manages. A UID may have a method Hash() string, equal for UIDs that match, so
-// that it is looked up and not searched. A UID in a question may have a method Notifies() bool: then a change of the first
+// KeyUID is one name of the thing that a resource manages. A KeyUID may have a method Hash() string, equal for UIDs that match, so
+// that it is looked up and not searched. A KeyUID in a question may have a method Notifies() bool: then a change of the first
 // resource refreshes the second. It may have a method HasFixedOrder() bool: then its direction is the same where both are to go
-// (engine.LeavingRes). A UID that names a resource may have a method Useful() bool. While that resource is to go, only a resource that is
+// (engine.LeavingRes). A KeyUID that names a resource may have a method Useful() bool. While that resource is to go, only a resource that is
 // to go as well finds it then, since no resource waits for the end of a thing that it needs. And it may have a method HashPrefix()
-// (UID, string): then it means all resources that have a UID of the type and space of the first and with a Hash that begins
-// with the second; a nil first means none. KeyUID is a UID that is data.
+// (KeyUID, string): then it means all resources that have a KeyUID of the type and space of the first and with a Hash that begins
+// with the second; a nil first means none. KeyUID is a KeyUID that is data.
 type UID interface {
 	fmt.Stringer
 	GetName() string

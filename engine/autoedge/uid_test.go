@@ -7,7 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/traits"
 )
 
-// one of each kind of UID that names a thing by one text.
+// one of each kind of KeyUID that names a thing by one text.
 func uids(thing string) []autoedge.UID {
 	b := autoedge.BaseUID{Name: "who", Kind: "thing"}
 	return []autoedge.UID{
@@ -18,7 +18,7 @@ func uids(thing string) []autoedge.UID {
 	}
 }
 
-// A UID matches one of its own type that names the same thing, and no other; what
+// A KeyUID matches one of its own type that names the same thing, and no other; what
 // matches has the same hash.
 func TestUIDsMatch(t *testing.T) {
 	a, same, other := uids("x"), uids("x"), uids("y")
@@ -57,7 +57,7 @@ func TestNameUID(t *testing.T) {
 	}
 }
 
-// fooUID is a UID as the guide has it: the base, and an IFF of its own.
+// fooUID is a KeyUID as the guide has it: the base, and an IFF of its own.
 type fooUID struct {
 	autoedge.BaseUID
 	foo string
@@ -83,7 +83,7 @@ func TestBaseUID(t *testing.T) {
 	}
 }
 
-// TestUIDIsData: a UID is a space and a key; one matches only its own space, and one that means all below a
+// TestUIDIsData: a KeyUID is a space and a key; one matches only its own space, and one that means all below a
 // key matches what is there and is matched by nothing.
 func TestUIDIsData(t *testing.T) {
 	rack := &autoedge.KeyUID{Space: "rack", Key: "/a/b"}

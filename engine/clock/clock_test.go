@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 )
@@ -156,26 +155,6 @@ func tickerLaws(t *testing.T, c clock.Clock, pass func(time.Duration)) {
 		t.Error("it ticks after Stop")
 	}
 }
-
-// TestClockOf: a host brings its clock; others have that of the machine.
-func TestClockOf(t *testing.T) {
-	c := enginetest.NewClock()
-	if engine.ClockOf(clockHost{clock: c}) != clock.Clock(c) {
-		t.Error("the clock of the host is not taken")
-	}
-	for _, h := range []engine.Host{nil, enginetest.NewHost(), clockHost{}} {
-		if engine.ClockOf(h) != clock.Clock(clock.System{}) {
-			t.Errorf("%T has another clock", h)
-		}
-	}
-}
-
-type clockHost struct {
-	engine.Host
-	clock clock.Clock
-}
-
-func (h clockHost) Clock() clock.Clock { return h.clock }
 
 // counted is a clock that notes what it is told, and rings when the test says so.
 type counted struct {

@@ -176,6 +176,7 @@ func (s *Server) status(now *reactor.Snapshot, wanted func(*reactor.Status) bool
 	if s.opt.StateLost != nil {
 		out.StateLost = s.opt.StateLost()
 	}
+	out.Notices = s.badNotices()
 	out.Generation, out.ExitCode = now.Rest.Generation, out.Code()
 	for i := range now.Statuses {
 		if st := &now.Statuses[i]; wanted(st) {

@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -425,6 +426,54 @@ func (c *Client) Reload(ctx context.Context) (*Verdict, error) {
 // what became of it.
 func (c *Client) Apply(ctx context.Context, req ApplyRequest) (*Verdict, error) {
 	return askWaiting[Verdict](ctx, c, applyPatience, http.MethodPost, "/v1/apply", nil, req)
+}
+
+// Propose hands over a graph that has no effect until a person approves it.
+func (c *Client) Propose(ctx context.Context, req ProposeRequest) (*Proposal, error) {
+	return ask[Proposal](ctx, c, http.MethodPost, "/v1/proposals", nil, req)
+}
+
+// Proposals asks for the proposed graphs, and what became of them.
+func (c *Client) Proposals(ctx context.Context) (*Proposals, error) {
+	return ask[Proposals](ctx, c, http.MethodGet, "/v1/proposals", nil, nil)
+}
+
+// Review asks for a proposed graph, and for the one in whose place it would come.
+func (c *Client) Review(ctx context.Context, id int) (*Review, error) {
+	return ask[Review](ctx, c, http.MethodGet, fmt.Sprintf("/v1/proposals/%d/review", id), nil, nil)
+}
+
+// Approve puts a proposed graph into effect, and tells what became of it.
+func (c *Client) Approve(ctx context.Context, id int, req ApproveRequest) (*Verdict, error) {
+	return askWaiting[Verdict](ctx, c, applyPatience, http.MethodPost, fmt.Sprintf("/v1/proposals/%d/approve", id), nil, req)
+}
+
+// Reject rejects a proposed graph.
+func (c *Client) Reject(ctx context.Context, id int, req RejectRequest) (*Proposal, error) {
+	return ask[Proposal](ctx, c, http.MethodPost, fmt.Sprintf("/v1/proposals/%d/reject", id), nil, req)
+}
+
+// ForAgent returns a client that reads and proposes, and sends nothing else whatever it is asked for: it neither decides, nor sees the graph file.
+func (c *Client) ForAgent() *Client {
+	agent := *c
+	agent.http.Transport = agentTransport{c.http.Transport}
+	return &agent
+}
+
+// agentMay are the requests of ForAgent.
+var agentMay = []string{
+	"GET /v1/version", "GET /v1/status", "GET /v1/resources", "GET /v1/why", "GET /v1/log", "GET /v1/graph", "GET /v1/hosts", "GET /v1/proposals", "POST /v1/proposals",
+}
+
+// agentTransport carries the requests of agentMay alone.
+type agentTransport struct{ http.RoundTripper }
+
+// RoundTrip implements http.RoundTripper.
+func (t agentTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !slices.Contains(agentMay, r.Method+" "+r.URL.Path) {
+		return nil, fmt.Errorf("an agent may not send %s %s", r.Method, r.URL.Path)
+	}
+	return t.RoundTripper.RoundTrip(r)
 }
 
 // Transport carries requests to the daemon, for clients of its other routes: see package api.

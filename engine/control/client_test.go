@@ -18,6 +18,7 @@ import (
 type fakeGraphs struct {
 	reloads int
 	applied []string
+	current string // the graph file
 	err     error
 }
 
@@ -26,7 +27,12 @@ func (g *fakeGraphs) Reload(context.Context) (*Verdict, error) {
 	return &Verdict{Generation: 1, Findings: []string{"a warning"}}, g.err
 }
 
-func (g *fakeGraphs) Apply(_ context.Context, name string, document []byte) (*Verdict, error) {
+func (g *fakeGraphs) Apply(_ context.Context, name string, document []byte, on func([]byte) error) (*Verdict, error) {
+	if on != nil {
+		if err := on([]byte(g.current)); err != nil {
+			return nil, err
+		}
+	}
 	g.applied = append(g.applied, name+": "+string(document))
 	v := &Verdict{Generation: 1, Path: "/etc/mgmt/graph.yaml"}
 	if string(document) == "bad" {
@@ -34,6 +40,10 @@ func (g *fakeGraphs) Apply(_ context.Context, name string, document []byte) (*Ve
 		v.Refuse(schema.Diagnostics{{Path: "a", Message: "is wrong"}, {Path: "b", Message: "is wrong too"}})
 	}
 	return v, g.err
+}
+
+func (g *fakeGraphs) Current(context.Context) (string, []byte, error) {
+	return "/etc/mgmt/graph.yaml", []byte(g.current), g.err
 }
 
 // asking is a rig on a socket with a client of it.

@@ -18,8 +18,11 @@ type Graphs interface {
 	Reload(context.Context) (*Verdict, error)
 	// Apply checks a document, puts it in the place of the graph file, and has that
 	// read. Where it is refused, the file is what it was before. Name is what the
-	// findings call it. An error says why the daemon has no such file.
-	Apply(ctx context.Context, name string, document []byte) (*Verdict, error)
+	// findings call it. An error says why the daemon has no such file. If on is not nil, it
+	// is called with the file as it is, and nothing is done where it returns an error.
+	Apply(ctx context.Context, name string, document []byte, on func(current []byte) error) (*Verdict, error)
+	// Current returns the graph file, nil where there is none yet, and its path.
+	Current(ctx context.Context) (path string, document []byte, err error)
 }
 
 type callerKey struct{}
@@ -96,7 +99,7 @@ func (s *Server) postApply(w http.ResponseWriter, r *http.Request) (any, error) 
 	if req.Name == "" || req.Document == "" || !utf8.ValidString(req.Document) {
 		return nil, bad("send the text of a graph, and its name", "there is no document")
 	}
-	v, err := s.opt.Graphs.Apply(calling(r), req.Name, []byte(req.Document))
+	v, err := s.opt.Graphs.Apply(calling(r), req.Name, []byte(req.Document), nil)
 	return s.judged(w, r, v, err)
 }
 
@@ -114,11 +117,13 @@ func (s *Server) judged(w http.ResponseWriter, r *http.Request, v *Verdict, err 
 	return v, nil
 }
 
+var errNoGraphs = &Error{http.StatusNotFound, "this program does not read its graph again", ""}
+
 // mayApply refuses who may ask, but not say what the graph is: the members of the group
 // of the socket.
 func (s *Server) mayApply(r *http.Request) error {
 	if s.opt.Graphs == nil {
-		return &Error{http.StatusNotFound, "this program does not read its graph again", ""}
+		return errNoGraphs
 	}
 	if p, ok := httpd.PeerOf(r.Context()); ok && !p.Owner() {
 		return &Error{http.StatusForbidden, p.String() + " may not say what the graph is", "ask as root, or as the user that mgmt runs as"}

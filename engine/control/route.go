@@ -42,7 +42,7 @@ func words(outcomes []Outcome) (list []string) {
 // They are fixed when the Server is made. The OpenAPI document is made from the same
 // list.
 func (s *Server) routes() []httpd.Route {
-	routes := append(slices.Concat(s.graphRoutes(), s.eventRoutes(), s.orderRoutes(), s.providerRoutes()), s.profileRoute())
+	routes := append(slices.Concat(s.graphRoutes(), s.eventRoutes(), s.orderRoutes(), s.proposalRoutes(), s.providerRoutes()), s.profileRoute())
 	if s.opt.Shared != nil {
 		may := s.opt.MayWrite
 		// Without a rule of the program, only root and the daemon's own user may write to the
@@ -104,6 +104,7 @@ func (s *Server) graphRoutes() []httpd.Route {
 			Method: "GET", Pattern: "/v1/hosts", Summary: "The hosts that share the store: those that are there, and those that the operator has admitted and that are gone.",
 			Answer: Hosts{}, Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable}, Serve: s.getHosts,
 		},
+		{Method: "GET", Pattern: "/v1/notices", Summary: "Who is told of events, with the queues.", Answer: NoticeList{}, Serve: s.getNotices},
 		{Method: "GET", Pattern: "/v1/dump", Summary: "What each resource that is not settled does or waits for, for people.", Types: []string{text}, Serve: s.getDump},
 		{Method: "GET", Pattern: "/v1/metrics", Summary: "The metrics, for Prometheus.", Types: []string{text}, Serve: s.getMetrics},
 	}

@@ -56,10 +56,12 @@ type Options struct {
 	Lost func() (since time.Time, why error)
 	// StateLost tells what the state folder has lost; nil where it has lost nothing. It must not block; a nil function is never.
 	StateLost func() *StateLost
-	Known     func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never
-	Removed   func(context.Context) func(host string) bool    // which hosts the operator has removed; nil for none
-	Version   string
-	StateDir  string
+	// Notices tells how those who are told of events stand, in the order of their names. It must not block; nil for nobody.
+	Notices  func() []NoticeReceiver
+	Known    func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never
+	Removed  func(context.Context) func(host string) bool    // which hosts the operator has removed; nil for none
+	Version  string
+	StateDir string
 }
 
 // Server answers the API. Make it with NewServer.
@@ -67,7 +69,8 @@ type Options struct {
 type Server struct {
 	opt Options
 	// frame has the connections, and all that is common to servers.
-	frame *httpd.Server
+	frame     *httpd.Server
+	proposals *proposals
 }
 
 // NewServer checks the options. It starts nothing.
@@ -77,7 +80,7 @@ func NewServer(o Options) (*Server, error) {
 		return nil, errors.New("control: Engine, Recorder and History are required")
 	}
 	o.Clock = clock.Or(o.Clock)
-	s := &Server{opt: o}
+	s := &Server{opt: o, proposals: newProposals(&o)}
 	// The kinds and models of this daemon are a part of its description.
 	about := info
 	if o.Objects != nil {

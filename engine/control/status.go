@@ -22,22 +22,23 @@ type Version struct {
 // All states in it are of one moment.
 type Status struct {
 	Version
-	Graph     string         `json:"graph"`
-	SameSince int            `json:"same_since"` // the generation that brought these resources; each later one altered none
-	Converged bool           `json:"converged"`
-	Early     bool           `json:"early,omitempty"`      // it has not been converged since the start
-	ExitCode  int            `json:"exit_code"`            // what Code returns
-	Since     time.Time      `json:"since"`                // when Converged became that
-	Refused   string         `json:"refused,omitempty"`    // why a newer graph is not in effect
-	Held      string         `json:"held,omitempty"`       // why a newer graph waits to be resumed
-	Awaits    []string       `json:"awaits,omitempty"`     // the resources that have to be brought about before a newer graph takes effect
-	StoreLost *StoreLost     `json:"store_lost,omitempty"` // while the store of several hosts does not answer
-	StateLost *StateLost     `json:"state_lost,omitempty"` // where the state folder was removed, replaced or shut while it is in use
-	Counts    map[string]int `json:"counts"`               // vertices by state at rest
-	Watches   *Watches       `json:"watches,omitempty"`    // what tells of changes in folders
-	Selected  *Selected      `json:"selected,omitempty"`   // with a selection
-	Resources []Resource     `json:"resources"`            // those asked for
-	Absent    []AbsentPause  `json:"absent,omitempty"`     // paused, and not in the graph
+	Graph     string           `json:"graph"`
+	SameSince int              `json:"same_since"` // the generation that brought these resources; each later one altered none
+	Converged bool             `json:"converged"`
+	Early     bool             `json:"early,omitempty"`      // it has not been converged since the start
+	ExitCode  int              `json:"exit_code"`            // what Code returns
+	Since     time.Time        `json:"since"`                // when Converged became that
+	Refused   string           `json:"refused,omitempty"`    // why a newer graph is not in effect
+	Held      string           `json:"held,omitempty"`       // why a newer graph waits to be resumed
+	Awaits    []string         `json:"awaits,omitempty"`     // the resources that have to be brought about before a newer graph takes effect
+	StoreLost *StoreLost       `json:"store_lost,omitempty"` // while the store of several hosts does not answer
+	StateLost *StateLost       `json:"state_lost,omitempty"` // where the state folder was removed, replaced or shut while it is in use
+	Notices   []NoticeReceiver `json:"notices,omitempty"`    // who is not told of events, or was not told of all of them
+	Counts    map[string]int   `json:"counts"`               // vertices by state at rest
+	Watches   *Watches         `json:"watches,omitempty"`    // what tells of changes in folders
+	Selected  *Selected        `json:"selected,omitempty"`   // with a selection
+	Resources []Resource       `json:"resources"`            // those asked for
+	Absent    []AbsentPause    `json:"absent,omitempty"`     // paused, and not in the graph
 }
 
 // Selected says how the selected resources stand.

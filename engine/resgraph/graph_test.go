@@ -35,3 +35,16 @@ func TestFindVertex(t *testing.T) {
 		}
 	}
 }
+
+// TestFormulaSame: formulas are the same by their sums. One that is absent is the same as none other.
+func TestFormulaSame(t *testing.T) {
+	a, b, c := &resgraph.Formula{Text: "x", Sum: "1"}, &resgraph.Formula{Text: "y", Sum: "1"}, &resgraph.Formula{Text: "x", Sum: "2"}
+	for _, tt := range []struct {
+		one, other *resgraph.Formula
+		want       bool
+	}{{nil, nil, true}, {a, a, true}, {a, b, true}, {a, c, false}, {a, nil, false}, {nil, a, false}} {
+		if got := tt.one.Same(tt.other); got != tt.want {
+			t.Errorf("%+v and %+v: %t", tt.one, tt.other, got)
+		}
+	}
+}

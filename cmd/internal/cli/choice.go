@@ -2,15 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
-	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -19,14 +17,17 @@ type Choice struct {
 	// Word is one of words at every time; the first is the default.
 	Word  string
 	words []string
-	docs  []reflect.Type // see Forms
 }
 
 // Choose adds a flag that takes one of some words, the first of them by default.
 func Choose(cmd *cobra.Command, c *Choice, name, short, usage string, words ...string) {
+	choose(cmd, c, c, name, short, usage, words)
+}
+
+func choose(cmd *cobra.Command, flag pflag.Value, c *Choice, name, short, usage string, words []string) {
 	// The default is set here, so that a verb reads it also where no flag was parsed, as in a test.
 	*c = Choice{Word: words[0], words: words}
-	cmd.Flags().VarP(c, name, short, usage+": "+OrList(words))
+	cmd.Flags().VarP(flag, name, short, usage+": "+OrList(words))
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -43,58 +44,6 @@ func (c *Choice) Set(word string) error {
 	}
 	c.Word = word
 	return nil
-}
-
-// Forms adds -o with the verb's own formats, the first of which is the default, and json and yaml.
-// doc is a value of the document's Go type, or OneOf several, for its schema in docs/reference/documents.json. It is nil if the
-// user decides the content, such as a value of a graph.
-func Forms(cmd *cobra.Command, c *Choice, usage string, doc any, own ...string) {
-	Choose(cmd, c, "output", "o", usage, append(own, "json", "yaml")...)
-	switch doc := doc.(type) {
-	case nil:
-	case OneOf:
-		for _, d := range doc {
-			c.docs = append(c.docs, reflect.TypeOf(d))
-		}
-	default:
-		c.docs = []reflect.Type{reflect.TypeOf(doc)}
-	}
-}
-
-// OneOf are the documents of a verb that has several.
-type OneOf []any
-
-// Documents returns the types of the documents that a verb writes; nil for any.
-func (c *Choice) Documents() []reflect.Type { return c.docs }
-
-// Document reports whether the format is json or yaml; see Write.
-func (c *Choice) Document() bool { return c.Word == "json" || c.Word == "yaml" }
-
-// Write writes a document in the chosen format. It returns an error if Forms did not declare the type of doc.
-func (c *Choice) Write(w io.Writer, doc any) error {
-	if err := c.declared(doc); err != nil {
-		return err
-	}
-	return render.WriteDocument(w, c.Word, doc)
-}
-
-// WriteItem writes one document of a sequence, like Write.
-func (c *Choice) WriteItem(w io.Writer, doc any) error {
-	if err := c.declared(doc); err != nil {
-		return err
-	}
-	return render.WriteItem(w, c.Word, doc)
-}
-
-func (c *Choice) declared(doc any) error {
-	t := reflect.TypeOf(doc)
-	if t != nil && t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if c.docs == nil || slices.Contains(c.docs, t) {
-		return nil
-	}
-	return fmt.Errorf("this verb writes a document of the type %s, which it has not declared: that is a defect of mgmt", t)
 }
 
 // OrList joins words as in "a, b or c".

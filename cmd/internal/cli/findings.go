@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -28,12 +30,31 @@ func ModuleHint(a *App, err error) string {
 	return ""
 }
 
-// WriteFindings writes findings for a program. The texts of a graph in them do nothing to a terminal.
-func WriteFindings(a *App, format string, ds schema.Diagnostics) error {
-	var b strings.Builder
-	err := gapi.WriteDiagnostics(&b, format, render.Helped(a.Program(), ds))
-	if err == nil {
-		_, err = io.WriteString(a.Out, render.EscapeJSON(b.String()))
-	}
-	return err
+// Findings is the flag that says how a verb writes what it has found in a text: for people, as a document, or as the commands by which a
+// workflow of GitHub shows findings at their lines.
+type Findings struct{ output Output }
+
+// Flag adds the flag.
+func (f *Findings) Flag(cmd *cobra.Command, usage string) {
+	OnlyForms(cmd, &f.output, "format", "", usage, []gapi.Finding{}, gapi.Formats...)
+}
+
+// Text reports whether people read the findings. They want a line also where nothing was found, which a program would take for a finding.
+func (f *Findings) Text() bool { return f.output.Form() == "text" }
+
+// Write writes findings to standard output. The texts of a graph in them do nothing to a terminal.
+func (f *Findings) Write(a *App, ds schema.Diagnostics) error {
+	helped := render.Helped(a.Program(), ds)
+	return f.output.Write(a.Out, gapi.Findings(helped), func(w io.Writer) error {
+		if f.Text() {
+			render.PrintDiagnostics(w, a.Program(), ds)
+			return nil
+		}
+		var b strings.Builder
+		err := gapi.WriteDiagnostics(&b, f.output.Form(), helped)
+		if err == nil {
+			_, err = io.WriteString(w, render.EscapeJSON(b.String()))
+		}
+		return err
+	})
 }

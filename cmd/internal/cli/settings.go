@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/input"
+	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/daemon/store"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -148,6 +149,8 @@ var Settings = &config.Table{
 		{Key: "prometheus_remote", Type: switchType, Own: true, Example: "true", Doc: "let --prometheus listen on an address that other machines can reach"},
 		{Key: "metrics_textfile", Type: textType, Path: true, Own: true, Example: "/var/lib/prometheus/node-exporter/mgmt.prom",
 			Doc: "write metrics to this `file` every 15 s and at exit, for the textfile collector of node_exporter"},
+		{Key: "notify", Type: receiversType, Own: true, Live: true, Read: readReceivers, Example: "[{name: ops, filter: 'outcome == \"failed\"', mail: {to: [root]}}]",
+			Doc: "tell receivers of events: a `list`, see docs/notices.md"},
 		{Key: "graphviz", Type: textType, Path: true, Own: true, Example: "/run/mgmt/graph.dot", Doc: "draw each graph that takes effect to this `file`, as Graphviz DOT"},
 
 		{Key: "converged_timeout", Type: durationType, Example: "5s", Doc: "how long the graph must be idle to count as converged"},
@@ -178,6 +181,18 @@ func parses[T any](parse func(string) (T, error)) func(string) error {
 		_, err := parse(text)
 		return err
 	}
+}
+
+// receiversType is the type of the setting notify.
+var receiversType, _ = schema.TypeOf([]notices.Receiver{})
+
+// readReceivers reads the setting notify.
+func readReceivers(n *schema.Node) (string, schema.Diagnostics) {
+	list, ds := notices.Read(n)
+	if ds.Err() != nil {
+		return "", ds
+	}
+	return notices.Text(list), ds
 }
 
 // checkNoop checks the value of the setting noop.

@@ -33,7 +33,7 @@ type Daemon struct {
 	Socket Socket
 	// The state folder gives one place of the socket, and the history where no daemon answers.
 	State  inputs.StateFlags
-	Output cli.Choice
+	Output cli.Output
 }
 
 // Flags adds the flags of a verb that asks a daemon, and writes this document; see cli.Forms.

@@ -1,80 +1,13 @@
 package render
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
-
-// WriteJSONAsYAML writes in YAML the JSON of a value.
-// Numbers keep their digits.
-func WriteJSONAsYAML(w io.Writer, v any) error {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	// The way over JSON gives YAML the same keys and leaves the same fields out.
-	var plain any
-	if err := Unmarshal(text, &plain); err != nil {
-		return err
-	}
-	return WriteYAML(w, plain)
-}
-
-// Unmarshal reads JSON and keeps the digits of numbers.
-// A float64 would lose those above 2^53.
-func Unmarshal(text []byte, out any) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return dec.Decode(out)
-}
-
-// WriteDocument writes a document in the form that was chosen: as JSON, or as YAML with the same keys.
-func WriteDocument(w io.Writer, form string, doc any) error {
-	if form == "yaml" {
-		return WriteJSONAsYAML(w, doc)
-	}
-	return WriteJSON(w, doc)
-}
-
-// WriteItem writes one of several documents that come one after the other: JSON on a line of its own, YAML behind the line that begins a document.
-func WriteItem(w io.Writer, form string, doc any) error {
-	if form != "yaml" {
-		return WriteJSONLine(w, doc)
-	}
-	if _, err := io.WriteString(w, "---\n"); err != nil {
-		return err
-	}
-	return WriteJSONAsYAML(w, doc)
-}
-
-// WriteJSON writes one indented document. The names of its fields are part of
-// the command line: docs/reference/cli lists them.
-func WriteJSON(w io.Writer, v any) error { return encodeJSON(w, v, "  ") }
-
-// WriteJSONLine writes one document on a line, for readers that take one after the other.
-func WriteJSONLine(w io.Writer, v any) error { return encodeJSON(w, v, "") }
-
-// encodeJSON writes a document without a character that could do something to a terminal.
-func encodeJSON(w io.Writer, v any, indent string) error {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	// The escapes are for HTML. Paths and commands have <, > and & in them, which people read here.
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
-	if err := enc.Encode(v); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, EscapeJSON(b.String()))
-	return err
-}
 
 // PlanDoc is a plan in JSON.
 type PlanDoc struct {

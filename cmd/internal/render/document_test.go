@@ -8,7 +8,7 @@ import (
 // TestFindingJ9Lines: a document on a line is as safe as an indented one.
 func TestFindingJ9Lines(t *testing.T) {
 	var b strings.Builder
-	if err := WriteJSONLine(&b, map[string]string{"a\u202e": "b\u009b\xff<"}); err != nil || b.String() != `{"a\u202e":"b\u009b\ufffd<"}`+"\n" {
+	if err := WriteItem(&b, "json", map[string]string{"a\u202e": "b\u009b\xff<"}); err != nil || b.String() != `{"a\u202e":"b\u009b\ufffd<"}`+"\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }

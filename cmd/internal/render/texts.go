@@ -15,10 +15,10 @@ import (
 
 // PrintError prints the faults of one file; findings have its name.
 // Control characters of a name are made visible.
-func PrintError(w io.Writer, path string, err error) {
+func PrintError(w io.Writer, program, path string, err error) {
 	ds, ok := errors.AsType[schema.Diagnostics](err)
 	if !ok {
-		fmt.Fprintf(w, "mgmt: %s: %s\n", Visible(path), Visible(err.Error()))
+		fmt.Fprintf(w, "%s: %s: %s\n", program, Visible(path), Visible(err.Error()))
 		return
 	}
 	for _, d := range ds {

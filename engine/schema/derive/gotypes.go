@@ -71,7 +71,8 @@ func (g *GoTypes) goType(t reflect.Type) (object, error) {
 		return object{"type": "string", "format": "date-time"}, nil
 	case t == numType:
 		return object{"type": "number"}, nil
-	case t == rawType, t.Kind() == reflect.Interface, t.Implements(jsonType):
+	// encoding/json calls the method of a pointer, too, where a value can be addressed.
+	case t == rawType, t.Kind() == reflect.Interface, t.Implements(jsonType), reflect.PointerTo(t).Implements(jsonType):
 		return object{}, nil
 	case t.Implements(textType):
 		return object{"type": "string"}, nil

@@ -8,50 +8,47 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/internal/backoff"
 )
 
-// span is the wait for the next try. It doubles each time, from first up to most. Chance takes up
-// to half of it away.
-type span struct{ first, most time.Duration }
-
-// patience is the span where the graph says nothing of retry. So no wait is shorter than
+// patience is the wait where the graph says nothing of retry. So no wait is shorter than
 // a second or longer than ten minutes.
-var patience = span{2 * time.Second, 10 * time.Minute}
+var patience = backoff.Span{First: 2 * time.Second, Most: 10 * time.Minute}
 
 // scarcities are the errors of a machine that is short of something for a while. Another try costs
 // little, and the cause ends without an event.
 var scarcities = []struct {
-	span
+	backoff.Span
 	errs []error
 }{
-	{span{200 * time.Millisecond, 15 * time.Second}, []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN}},
-	{span{2 * time.Second, time.Minute}, []error{syscall.ENOSPC, syscall.EDQUOT}},
-	{span{2 * time.Second, time.Minute}, []error{
+	{backoff.Span{First: 200 * time.Millisecond, Most: 15 * time.Second}, []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOMEM, syscall.EAGAIN}},
+	{backoff.Span{First: 2 * time.Second, Most: time.Minute}, []error{syscall.ENOSPC, syscall.EDQUOT}},
+	{backoff.Span{First: 2 * time.Second, Most: time.Minute}, []error{
 		syscall.ENETUNREACH, syscall.EHOSTUNREACH, syscall.ENETDOWN, syscall.EADDRNOTAVAIL, syscall.ECONNREFUSED, syscall.ETIMEDOUT,
 	}},
 }
 
 // spanOf returns the span for an error. The delays of the graph go first. A
 // vertex that is polled is looked at at least that often.
-func spanOf(m *engine.MetaParams, err error) span {
+func spanOf(m *engine.MetaParams, err error) backoff.Span {
 	s := patience
 	for _, sc := range scarcities {
 		if slices.ContainsFunc(sc.errs, func(no error) bool { return errors.Is(err, no) }) {
-			s = sc.span
+			s = sc.Span
 			break
 		}
 	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
-		s.most = min(s.most, time.Minute)
+		s.Most = min(s.Most, time.Minute)
 	}
 	if m.Delay > 0 {
-		s.first, s.most = m.Delay, max(s.most, m.Delay)
+		s.First, s.Most = m.Delay, max(s.Most, m.Delay)
 	}
 	if m.DelayMax > 0 {
-		s.most = m.DelayMax
+		s.Most = m.DelayMax
 	}
 	if m.Poll > 0 {
-		s.most = min(s.most, m.Poll)
+		s.Most = min(s.Most, m.Poll)
 	}
 	return s
 }
@@ -74,7 +71,7 @@ func (b Backoff) Again(m *engine.MetaParams, err error, tried int32) (wait time.
 	case engine.IsVerdict(err) || b.Once:
 		return 0, false
 	default:
-		return b.within(spanOf(m, err), tried), true
+		return spanOf(m, err).Wait(tried, b.Rand), true
 	}
 }
 
@@ -83,21 +80,11 @@ func (b Backoff) delay(m *engine.MetaParams, tried int32) time.Duration {
 	if m.DelayMax <= 0 {
 		return m.Delay
 	}
-	return b.within(span{m.Delay, m.DelayMax}, tried)
-}
-
-// within is the wait after a number of tries.
-func (b Backoff) within(s span, tried int32) time.Duration {
-	d := s.first
-	for i := int32(0); i < tried && d < s.most; i++ {
-		d += min(d, s.most-d) // twice as long, without an overflow
-	}
-	d = min(d, s.most)
-	return d - time.Duration(b.Rand(int64(d/2)+1))
+	return backoff.Span{First: m.Delay, Most: m.DelayMax}.Wait(tried, b.Rand)
 }
 
 // Healed reports whether a Watch that was well for so long has its tries forgotten.
-func Healed(well time.Duration) bool { return well > patience.most }
+func Healed(well time.Duration) bool { return well > patience.Most }
 
 func more(allowed int, tried int32) bool {
 	return allowed == engine.RetryForever || int(tried) < allowed

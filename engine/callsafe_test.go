@@ -1,4 +1,4 @@
-package callsafe_test
+package engine_test
 
 import (
 	"errors"
@@ -71,8 +71,8 @@ func TestFindingC8Freeze(t *testing.T) {
 func TestFindingC8Unreadable(t *testing.T) {
 	t.Parallel()
 	var none *hostile
-	texts(t, frozen(none), "CheckApply", "*callsafe_test.hostile", "nil pointer", "return nil itself")
-	texts(t, frozen(panicking()), "*callsafe_test.hostile", "panicked: no text")
+	texts(t, frozen(none), "CheckApply", "*engine_test.hostile", "nil pointer", "return nil itself")
+	texts(t, frozen(panicking()), "*engine_test.hostile", "panicked: no text")
 	texts(t, frozen((*fs.PathError)(nil)), "*fs.PathError", "nil pointer")
 	texts(t, frozen(fmt.Errorf("outer: %w", engine.Permanent(panicking()))), "outer") // fmt has taken the text
 	deep := error(saying("end"))

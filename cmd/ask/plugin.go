@@ -1,8 +1,9 @@
-package author
+package ask
 
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -16,9 +17,9 @@ import (
 // verbs ask it over its socket, as status does. They need no folder of descriptors.
 type pluginRemote struct{ remote.Daemon }
 
-// newPluginStatus makes the verb that shows how the providers do. It is apart from list, which reads the folder: a descriptor that was
+// NewPluginStatus makes the verb that shows how the providers do. It is apart from list, which reads the folder: a descriptor that was
 // changed meanwhile may not be in effect yet.
-func newPluginStatus(a *cli.App) *cobra.Command {
+func NewPluginStatus(a *cli.App) *cobra.Command {
 	f := &pluginRemote{}
 	cmd := &cobra.Command{
 		Use:   "status",
@@ -43,23 +44,25 @@ func (f *pluginRemote) status(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return remote.Explained(err)
 	}
-	if f.Output.Document() {
-		return f.Output.Write(a.Out, all.Providers)
-	}
-	if len(all.Providers) == 0 {
-		_, err := fmt.Fprintln(a.Out, "the daemon has no providers")
+	return f.Output.Write(a.Out, all.Providers, func(w io.Writer) error { return providersText(w, all.Providers) })
+}
+
+// providersText writes a row for each provider, and the errors below.
+func providersText(w io.Writer, all []control.Provider) error {
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(w, "the daemon has no providers")
 		return err
 	}
 	t := render.Table{{"NAME", "VERSION", "PHASE", "PID", "STARTS", "SINCE"}}
-	for _, p := range all.Providers {
+	for _, p := range all {
 		t.Row(p.Name, p.Version, p.Phase, pidText(p), p.Starts, p.Since)
 	}
-	if err := t.Write(a.Out); err != nil {
+	if err := t.Write(w); err != nil {
 		return err
 	}
-	for _, p := range all.Providers {
+	for _, p := range all {
 		if p.Error != "" {
-			if _, err := fmt.Fprintf(a.Out, "%s: %s\n", render.Visible(p.Name), render.Visible(p.Error)); err != nil {
+			if _, err := fmt.Fprintf(w, "%s: %s\n", render.Visible(p.Name), render.Visible(p.Error)); err != nil {
 				return err
 			}
 		}
@@ -79,10 +82,10 @@ func pidText(p control.Provider) string {
 	return fmt.Sprint(p.PID)
 }
 
-// newPluginRestart makes the verb that restarts a provider. It returns before the new process is there: a resource that needs the
+// NewPluginRestart makes the verb that restarts a provider. It returns before the new process is there: a resource that needs the
 // provider waits for it anyway.
 // A provider that no resource needs has no process, and the daemon's error says that.
-func newPluginRestart(a *cli.App) *cobra.Command {
+func NewPluginRestart(a *cli.App) *cobra.Command {
 	f := &pluginRemote{}
 	cmd := &cobra.Command{
 		Use:   "restart PROVIDER",
@@ -98,11 +101,10 @@ first, and no resource fails because of the restart.`,
 			if err != nil {
 				return remote.Explained(err)
 			}
-			if f.Output.Document() {
-				return f.Output.Write(a.Out, done)
-			}
-			_, err = fmt.Fprintln(a.Out, render.Visible(done.Provider)+" is started anew")
-			return err
+			return f.Output.Write(a.Out, done, func(w io.Writer) error {
+				_, err := fmt.Fprintln(w, render.Visible(done.Provider)+" is started anew")
+				return err
+			})
 		},
 	}
 	f.Flags(cmd, control.Restarted{})
