@@ -136,7 +136,7 @@ func ClockOf(h Host) clock.Clock {
 	if c, ok := h.(interface{ Clock() clock.Clock }); ok {
 		return clock.Or(c.Clock())
 	}
-	return clock.System{}
+	return clock.Or(nil)
 }
 
 // BusKind is one of the message buses of the machine.
