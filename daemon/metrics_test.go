@@ -32,7 +32,7 @@ func TestMetricsAddress(t *testing.T) {
 		{"0.0.0.0:0", true, ""},
 		{":0", true, ""},
 		{":0", false, "other machines could read"},
-		{"0.0.0.0:0", false, "--prometheus-remote"},
+		{"0.0.0.0:0", false, "Metrics.Remote"},
 		{"[::]:0", false, "other machines could read"},
 		{"192.0.2.1:0", false, "other machines could read"},
 		{"127.0.0.1", false, "missing port"},

@@ -92,7 +92,7 @@ func (f Socket) listen(ctx context.Context, s state.Place, log *slog.Logger) (*c
 	if state.Denied(last) {
 		level = slog.LevelInfo
 	}
-	log.Log(ctx, level, "there is no socket: status, why, pause and the like cannot reach this daemon; name another place with --socket", "error", last)
+	log.Log(ctx, level, "there is no socket: status, why, pause and the like cannot reach this daemon; name another place for it", "error", last)
 	return nil, nil
 }
 

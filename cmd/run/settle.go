@@ -123,7 +123,7 @@ func (r *resettling) other(app *cli.App, c resettled) (*input.Config, schema.Dia
 	settled.Settled = c.now
 	flags := inputOf(c.now)
 	if _, err := flags.Frontend(&settled); err != nil {
-		ds.Errorf(at(c.input[0]), "%s: %v", c.input[0], err)
+		ds.Errorf(at(c.input[0]), "%s: %s", c.input[0], cli.ErrorText(err))
 		return nil, ds
 	}
 	from := flags.Given()
