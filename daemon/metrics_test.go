@@ -78,7 +78,7 @@ func TestMetricsOfRun(t *testing.T) {
 		<-rests
 		// The observer that counts may hear of the event after this loop.
 		for scrapeErr == nil && !bytes.Contains(scraped, []byte("mgmt_converged 1\n")) {
-			scraped, scrapeErr = scrape("http://" + d.metrics.listener.Addr().String() + "/metrics")
+			scraped, scrapeErr = scrape("http://" + d.exporter.listener.Addr().String() + "/metrics")
 		}
 	}()
 	if _, err := d.Run(ctx); err != nil {

@@ -135,7 +135,7 @@ func (in *Input) Frontend() (gapi.Frontend, error) {
 	}
 	if c.YAML == "" {
 		return nil, setting.Errorf("%w: name one in %v, %v or %v; the default, %s, is not there; a daemon with %v or %v takes its graph from its store, and needs no other",
-			ErrNone, setting.GraphYAML, setting.GraphCatalog, setting.GraphTS, Default, setting.StorePlace, setting.Trusted)
+			ErrNone, setting.GraphYAML, setting.GraphCatalog, setting.GraphTS, Default, setting.StorePlace, setting.TrustedKeys)
 	}
 	o, err := in.Options()
 	if err != nil {

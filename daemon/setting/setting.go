@@ -23,7 +23,7 @@ const (
 	StorePlace        Field = "Store.Place"
 	StoreAccept       Field = "Store.Accept"
 	StorePasswordFile Field = "Store.Access.PasswordFile"
-	Trusted           Field = "Trusted"
+	TrustedKeys       Field = "TrustedKeys"
 
 	RemoteAddress Field = "Remote.Address"
 	RemoteCert    Field = "Remote.Cert"
@@ -41,7 +41,7 @@ const (
 // Fields returns all of them.
 func Fields() []Field {
 	return []Field{
-		GraphYAML, GraphCatalog, GraphTS, GraphVars, StatePrefix, StateTemporary, StorePlace, StoreAccept, StorePasswordFile, Trusted,
+		GraphYAML, GraphCatalog, GraphTS, GraphVars, StatePrefix, StateTemporary, StorePlace, StoreAccept, StorePasswordFile, TrustedKeys,
 		RemoteAddress, RemoteCert, RemoteKey, RemoteCA, RemoteWriters, MetricsAddress, MetricsRemote, MetricsTextfile, StatusFile,
 	}
 }

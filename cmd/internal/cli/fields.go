@@ -11,7 +11,7 @@ import (
 var fieldKeys = map[setting.Field]string{
 	setting.GraphYAML: "graph", setting.GraphCatalog: "puppet_catalog", setting.GraphTS: "ts", setting.GraphVars: "var",
 	setting.StatePrefix: "prefix", setting.StateTemporary: "tmp_prefix",
-	setting.StorePlace: "world", setting.StoreAccept: "accept", setting.StorePasswordFile: "password_file", setting.Trusted: "trusted_keys",
+	setting.StorePlace: "world", setting.StoreAccept: "accept", setting.StorePasswordFile: "password_file", setting.TrustedKeys: "trusted_keys",
 	setting.RemoteAddress: "api_listen", setting.RemoteCert: "api_cert", setting.RemoteKey: "api_key", setting.RemoteCA: "api_ca", setting.RemoteWriters: "api_writers",
 	setting.MetricsAddress: "prometheus", setting.MetricsRemote: "prometheus_remote", setting.MetricsTextfile: "metrics_textfile",
 	setting.StatusFile: "converged_status_file",
