@@ -340,7 +340,7 @@ func TestListenNeedsCertificates(t *testing.T) {
 		{daemon.Remote{Address: "127.0.0.1:0"}, "only with certificates"},
 		{daemon.Remote{Address: "127.0.0.1:0", Cert: ca, Key: key}, "only with certificates"},
 		{daemon.Remote{Address: "127.0.0.1:0", Cert: ca, Key: key, CA: key}, "has no certificate"},
-		{daemon.Remote{Writers: []string{"x"}}, "api_listen"},
+		{daemon.Remote{Writers: []string{"x"}}, "Remote.Address"},
 	} {
 		l, err := c.f.Listen(nil, slog.New(slog.DiscardHandler))
 		if l != nil || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

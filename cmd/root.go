@@ -39,7 +39,7 @@ func execute(ctx context.Context, a *cli.App, args []string) int {
 	case cli.LeftAlone(a, err):
 		return cli.ExitPipe
 	}
-	if msg := err.Error(); msg != "" {
+	if msg := cli.ErrorText(err); msg != "" {
 		fmt.Fprintln(a.Err, render.VisibleLines(a.Program()+": "+render.Called(a.Program(), msg)+cli.ModuleHint(a, err)))
 	}
 	if e, ok := errors.AsType[*cli.CodeError](err); ok {

@@ -37,12 +37,11 @@ type Config struct {
 	Env   input.Env
 	Kinds kinds.Options
 
-	State   state.Place
-	Store   store.Config // DefaultPlace and DefaultLease where it has none
-	Trusted []string     // files with the keys whose deploys this host takes
+	State       state.Place
+	Store       store.Config // DefaultPlace and DefaultLease where it has none
+	TrustedKeys []string     // files with the keys whose deploys this host takes
 
 	Socket     Socket
-	Writers    string // the group whose members may change objects over the socket, besides root and the user of the daemon
 	Remote     Remote
 	Metrics    Metrics
 	Notify     []notices.Receiver // who is told of events
@@ -52,13 +51,7 @@ type Config struct {
 	// machine to the background work, is set by it.
 	Engine mgmt.Options
 
-	// Again returns the settings of now, at each reload, or what is wrong with them. When nil, those of the start count. It is called on the
-	// goroutine that reads graphs, never twice at once.
-	Again func(context.Context) (Next, error)
-	// Waiting returns the warnings about settings that wait for a restart, for who has asked for a reload; nil for none.
-	Waiting func() []string
-	// Asked is called when somebody asks over the socket for the graph to be read again; by is who, or empty. When nil, it is logged.
-	Asked func(by string)
+	Reloading Reloading
 	// Stalled is called when the loop of the engine has not gone around for three quarters of the time that systemd waits; nil for none.
 	Stalled func(context.Context)
 }
@@ -78,43 +71,39 @@ type Part interface {
 // Daemon is one life of a Config. Its fields are for parts: they are set before the first Open, and Options counts until the last one.
 type Daemon struct {
 	Config
-	Options mgmt.Options // of the engine
-	Host    string       // the name of this host in the store
-	Folder  *state.Folder
-	World   world.World
-	Secrets *trust.Secrets
-	Trust   *trust.Operators
-	Objects *model.NB // of World, admitted against the graph that runs
+	Options   mgmt.Options // of the engine
+	Host      string       // the name of this host in the store
+	Folder    *state.Folder
+	World     world.World
+	Secrets   *trust.Secrets
+	Operators *trust.Operators
+	Objects   *model.NB // of World, admitted against the graph that runs
 
-	parts  []Part
-	beside []func(gapi.Frontend) gapi.Frontend
-	again  []func(context.Context) error
-	front  gapi.Frontend // of the first input
-	reload chan struct{} // has everything read again
+	parts    []Part
+	overlays []func(gapi.Frontend) gapi.Frontend // see Beside
+	front    gapi.Frontend                       // of the first input
 
 	set    atomic.Pointer[kinds.Set]
 	input  atomic.Pointer[input.Input] // whose graph is in effect
-	coming atomic.Pointer[input.Input] // that is read next; its bounds hold for deploys too
 	engine atomic.Pointer[mgmt.Engine] // nil before Run has begun
 	opened chan struct{}               // closed when it is set
 
 	abandon func() // closes Options.Abandon, at most once
 
-	metrics *metricsPart // nil for none
-	notices *noticesPart
-	systemd *systemdPart
-	asked   context.Context // of Run: done when the end was asked for
-	limits  reactor.Limits  // that count; of the goroutine that reloads, as the next one
-	folders kinds.Options   // that count
-	life    context.Context // ends with fail
-	fail    context.CancelCauseFunc
-	work    func(func(context.Context)) // see Go; nil outside of Start
+	exporter   *metricsPart // of the metrics; nil for none
+	notices    *noticesPart
+	systemd    *systemdPart
+	runContext context.Context // done when the end of Run was asked for
+	renewal    renewal
+	life       context.Context // ends with fail
+	fail       context.CancelCauseFunc
+	work       func(func(context.Context)) // see Go; nil outside of Start
 }
 
 // Open makes a daemon, and opens everything that it needs. It alters nothing but its own state folder. The parts are opened before those
 // of the Config, and so hear of each event before these; the Observer of Config.Engine is the first to hear. The caller closes the Daemon.
 func Open(ctx context.Context, c Config, parts ...Part) (_ *Daemon, err error) {
-	d := &Daemon{Config: c, reload: make(chan struct{}, 1), opened: make(chan struct{})}
+	d := &Daemon{Config: c, renewal: renewal{requests: make(chan struct{}, 1)}, opened: make(chan struct{})}
 	d.complete()
 	d.life, d.fail = context.WithCancelCause(context.Background())
 	defer func() {
@@ -167,20 +156,20 @@ func (d *Daemon) complete() {
 
 // openInput judges the files that say who this host is and whom it trusts, before one is read, and makes the frontend.
 func (d *Daemon) openInput() (err error) {
-	d.Graph.Stored = d.Graph.Stored || len(d.Trusted) > 0
+	d.Graph.Stored = d.Graph.Stored || len(d.TrustedKeys) > 0
 	in := input.New(d.Graph, d.Env)
 	if d.front, err = in.Frontend(); err != nil {
 		return err
 	}
 	d.input.Store(in)
-	d.coming.Store(in)
+	d.renewal.input.Store(in)
 	return d.Env.From.Judge(append(d.Store.Files(), d.Graph.Identity, d.Remote.Cert, d.Remote.Key, d.Remote.CA)...)
 }
 
 // openKinds loads the kinds.
 func (d *Daemon) openKinds() error {
-	d.Kinds.Changed = d.ask
-	d.folders = d.Kinds
+	d.Kinds.Changed = d.requestReload
+	d.renewal.folders = d.Kinds
 	set, ds := kinds.Load(d.Kinds, nil)
 	if ds.Err() != nil {
 		return ds
@@ -206,14 +195,14 @@ func (d *Daemon) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	d.Secrets = trust.NewSecrets(d.World, d.Folder.Dir, d.Host, d.Kinds.Roles, d.Store.Access.Cert)
-	d.Trust, err = trust.Open(trust.Options{
-		World: d.World, Host: d.Host, Dir: d.Folder.Dir, Files: d.Trusted, From: d.Env.From, Log: d.Log,
+	d.Operators, err = trust.Open(trust.Options{
+		World: d.World, Host: d.Host, Dir: d.Folder.Dir, Files: d.TrustedKeys, From: d.Env.From, Log: d.Log,
 		Recipient: func() string { return d.Secrets.Recipient("") },
 	})
 	if err != nil {
 		return err
 	}
-	d.Secrets.Readers = d.Trust.Readers
+	d.Secrets.Readers = d.Operators.Readers
 	d.Objects = Objects(d.World, d.set.Load().Tables(), ObjectOptions{
 		Host: d.Host, Topics: trust.ObjectTopics(d.Host, d.Kinds.Roles), Secrets: d.Secrets, Running: d.engine.Load, Log: d.Log,
 	})
@@ -223,13 +212,13 @@ func (d *Daemon) openStore(ctx context.Context) (err error) {
 // configure fills in the options of the engine.
 func (d *Daemon) configure() {
 	o := d.Config.Engine
-	d.limits = reactor.Limits{MaxChanges: o.MaxChanges, MaxRemovals: o.MaxRemovals, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping()))}
+	d.renewal.limits = reactor.Limits{MaxChanges: o.MaxChanges, MaxRemovals: o.MaxRemovals, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping()))}
 	set := d.set.Load()
 	o.Program, o.Version, o.Logger, o.Stdin = d.Program, d.Version, d.Log, d.Stdin
 	o.Hostname, o.Roles, o.Registry, o.Backends = d.Kinds.Hostname, d.Kinds.Roles, set.Kinds(), set.Catalog()
-	o.World, o.Lease, o.Accept = mgmt.Share(hosts.Without(d.World, d.Trust)), d.Store.Lease, d.Store.Accepts()
+	o.World, o.Lease, o.Accept = mgmt.Share(hosts.Without(d.World, d.Operators)), d.Store.Lease, d.Store.Accepts()
 	o.State = d.Folder.Held(d.World, d.Log, d.fail)
-	o.Input, o.Reload, o.BeforeReload, o.Background = d.input.Load().Lasting(), d.reload, d.beforeReload, d.background
+	o.Input, o.Reload, o.BeforeReload, o.Background = d.input.Load().Lasting(), d.renewal.requests, d.beforeReload, d.background
 	abandon := make(chan struct{})
 	o.Abandon, d.abandon = abandon, sync.OnceFunc(func() { close(abandon) })
 	d.Options = o
@@ -238,18 +227,22 @@ func (d *Daemon) configure() {
 // standard returns the parts of the Config. Their order counts: the socket serves the figures of metrics, and those that go beside the graph
 // wrap each other, so files, the last, watches what all before it read. Notices are begun before the socket, whose recorder makes the events.
 func (d *Daemon) standard() []Part {
-	d.metrics = &metricsPart{Metrics: d.Config.Metrics}
+	d.exporter = &metricsPart{Metrics: d.Config.Metrics}
 	d.systemd, d.notices = &systemdPart{}, &noticesPart{}
 	return []Part{
-		&statusFile{path: d.StatusFile}, d.metrics, d.notices, &socketPart{}, d.systemd, &objectsPart{}, &deploysPart{}, &filesPart{},
+		&statusFile{path: d.StatusFile}, d.exporter, d.notices, &socketPart{}, d.systemd, &objectsPart{}, &deploysPart{}, &filesPart{},
 	}
 }
 
 // Beside adds what else makes the graph of this machine, such as a store, to its frontend, and to those of later reloads.
-func (d *Daemon) Beside(with func(gapi.Frontend) gapi.Frontend) { d.beside = append(d.beside, with) }
+func (d *Daemon) Beside(with func(gapi.Frontend) gapi.Frontend) {
+	d.overlays = append(d.overlays, with)
+}
 
 // OnReload has f called at each reload, before the settings count and the graph is read. Its error refuses the reload.
-func (d *Daemon) OnReload(f func(context.Context) error) { d.again = append(d.again, f) }
+func (d *Daemon) OnReload(f func(context.Context) error) {
+	d.renewal.hooks = append(d.renewal.hooks, f)
+}
 
 // Go runs f on a goroutine until the graph has come to its end. The context of f ends then, and the state is given up when f has returned.
 // A part calls it in its Start.
@@ -257,7 +250,7 @@ func (d *Daemon) Go(f func(context.Context)) { d.work(f) }
 
 // whole returns a frontend with all that is beside it.
 func (d *Daemon) whole(front gapi.Frontend) gapi.Frontend {
-	for _, with := range d.beside {
+	for _, with := range d.overlays {
 		front = with(front)
 	}
 	return front
@@ -272,7 +265,7 @@ func (d *Daemon) Run(ctx context.Context) (mgmt.Report, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(d.life, func() { cancel(context.Cause(d.life)) })()
-	d.asked = ctx
+	d.runContext = ctx
 	report, err := mgmt.Run(ctx, d.Options, d.whole(d.front))
 	if failed := context.Cause(d.life); err == nil && failed != nil {
 		err = failed
@@ -288,7 +281,7 @@ func (d *Daemon) background(ctx context.Context, e *mgmt.Engine) {
 	defer work.Wait()
 	d.work = func(f func(context.Context)) { work.Go(func() { f(ctx) }) }
 	for _, p := range d.parts {
-		if err := p.Start(d.asked, e); err != nil {
+		if err := p.Start(d.runContext, e); err != nil {
 			d.fail(err)
 			return
 		}
@@ -302,13 +295,13 @@ func (d *Daemon) Abandon() { d.abandon() }
 // The verdict is an event of the engine.
 func (d *Daemon) Reload() {
 	d.systemd.reloading()
-	d.ask()
+	d.requestReload()
 }
 
-// ask leaves a question in the channel of reloads, unless there is one: two at once count as one.
-func (d *Daemon) ask() {
+// requestReload leaves a question in the channel of reloads, unless there is one: two at once count as one.
+func (d *Daemon) requestReload() {
 	select {
-	case d.reload <- struct{}{}:
+	case d.renewal.requests <- struct{}{}:
 	default:
 	}
 }

@@ -200,7 +200,7 @@ func TestReload(t *testing.T) {
 	}
 	taken := 0
 	next := Next{Kinds: &kinds.Options{Backends: filepath.Join(dir, "nowhere")}, Graph: &input.Config{YAML: first, MaxResources: 9}, Taken: func(bool, bool) { taken++ }}
-	d.Again = func(context.Context) (Next, error) { return next, nil }
+	d.Reloading.Next = func(context.Context) (Next, error) { return next, nil }
 	before := d.set.Load()
 	if _, err := d.beforeReload(t.Context()); err == nil || taken != 0 || d.set.Load() != before || deploys.bounds().MaxResources != 7 {
 		t.Errorf("a reload with a missing folder: %v, taken %d times, and %d resources may come", err, taken, deploys.bounds().MaxResources)
@@ -234,13 +234,13 @@ func TestOtherInput(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs(t, d)
-	d.Again = func(context.Context) (Next, error) {
+	d.Reloading.Next = func(context.Context) (Next, error) {
 		return Next{Graph: &input.Config{YAML: first}}, nil
 	}
 	if _, err := d.beforeReload(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if o := d.coming.Load().Foreign(); o.Hostname != "web" || o.Facts == nil {
+	if o := d.renewal.input.Load().Foreign(); o.Hostname != "web" || o.Facts == nil {
 		t.Errorf("the name is %q, and facts are there: %t", o.Hostname, o.Facts != nil)
 	}
 }

@@ -33,7 +33,7 @@ type deploysPart struct {
 func (p *deploysPart) Open(_ context.Context, d *Daemon) error {
 	p.d, p.end = d, func() {}
 	d.OnReload(func(context.Context) error { return p.renew() })
-	if len(d.Trust.Trusted()) == 0 {
+	if len(d.Operators.Trusted()) == 0 {
 		return nil
 	}
 	dir := d.Folder.Dir
@@ -42,7 +42,7 @@ func (p *deploysPart) Open(_ context.Context, d *Daemon) error {
 	}
 	for _, topic := range hosts.Topics(d.Host, d.Kinds.Roles) {
 		p.fronts = append(p.fronts, deployed.New(deployed.Options{
-			World: d.World, Host: d.Host, Topic: topic, Dir: dir, Trusted: d.Trust.Trusted, Pin: d.Trust.Pin(),
+			World: d.World, Host: d.Host, Topic: topic, Dir: dir, Trusted: d.Operators.Trusted, Pin: d.Operators.Pin(),
 			Open: func(ctx context.Context, env gapi.Env) deployed.View { return View(ctx, d.World, p.bounds(), env) },
 		}))
 	}
@@ -63,7 +63,7 @@ func (p *deploysPart) Open(_ context.Context, d *Daemon) error {
 // bounds returns how the graph of a deploy is read: it is bounded as the graph that is read next, and its secrets come from the same places,
 // or are encrypted to this host.
 func (p *deploysPart) bounds() yaml.Options {
-	o := p.d.coming.Load().Foreign()
+	o := p.d.renewal.input.Load().Foreign()
 	o.Unseal = p.d.Secrets.Decrypts(func() func(string) (string, error) { return p.d.input.Load().Unseal() })
 	return o
 }
@@ -71,7 +71,7 @@ func (p *deploysPart) bounds() yaml.Options {
 // renew reads the files of the trusted keys again. A new key counts from now on, and a key that has left counts no more. With an
 // error the keys stay as they were, and the reload is refused.
 func (p *deploysPart) renew() error {
-	if err := p.d.Trust.Renew(); err != nil || len(p.fronts) == 0 {
+	if err := p.d.Operators.Renew(); err != nil || len(p.fronts) == 0 {
 		return err
 	}
 	p.reporter.Touch()
@@ -118,7 +118,7 @@ func loadBundle(b *deploy.Bundle, o yaml.Options, env gapi.Env) gapi.Reading {
 
 // Start implements Part. The report stays in the store: it says which hosts there are, also while they are off.
 func (p *deploysPart) Start(ctx context.Context, e *mgmt.Engine) error {
-	follow := p.d.Trust.Start(ctx)
+	follow := p.d.Operators.Start(ctx)
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	p.end = func() {

@@ -52,7 +52,7 @@ func TestRenewTrustedKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &deploysPart{}
-	if err := d.Open(t.Context(), &Daemon{Host: "h1", World: w, Trust: by, Folder: &state.Folder{}, Config: Config{Log: log}}); err != nil {
+	if err := d.Open(t.Context(), &Daemon{Host: "h1", World: w, Operators: by, Folder: &state.Folder{}, Config: Config{Log: log}}); err != nil {
 		t.Fatal(err)
 	}
 	trusts := func(want ...deploy.Public) {

@@ -17,15 +17,15 @@ import (
 // filesPart watches files next to the graph: the folders of models and of providers, and the trusted keys. A change of one has everything
 // read again, as SIGHUP does: the new content is taken over or refused with the settings.
 type filesPart struct {
-	paths []string // absolute, since a later change of the working folder must not move them
-	ask   func()
+	paths         []string // absolute, since a later change of the working folder must not move them
+	requestReload func()
 }
 
 // Open implements Part. Without a file no watch is made.
 func (b *filesPart) Open(_ context.Context, d *Daemon) error {
-	b.ask = d.ask
+	b.requestReload = d.requestReload
 	var errs []error
-	for _, name := range append([]string{d.Kinds.Models, d.Kinds.Plugins}, d.Trusted...) {
+	for _, name := range append([]string{d.Kinds.Models, d.Kinds.Plugins}, d.TrustedKeys...) {
 		if name == "" {
 			continue
 		}
@@ -99,7 +99,7 @@ func (w *watched) follow(ctx context.Context, env gapi.Env, sub engine.Subscript
 			t = clock.NewTimer(engine.ClockOf(env.Host), filesSettle)
 		case <-t.C:
 			env.Log().Debug("files next to the graph have changed", "path", sub.Cause().Path)
-			w.files.ask()
+			w.files.requestReload()
 		}
 	}
 }

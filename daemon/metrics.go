@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"sync"
@@ -11,12 +10,13 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/setting"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/metrics"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
-// DefaultMetrics is the address of the flag --prometheus without one, as in mgmt.
+// DefaultMetrics is the usual address of the metrics.
 const DefaultMetrics = "127.0.0.1:9233"
 
 // Metrics says where the metrics are served. The socket has them in any case.
@@ -52,11 +52,11 @@ func (x *metricsPart) Open(_ context.Context, d *Daemon) error {
 	})
 	if x.Textfile != "" {
 		if err := metrics.CheckTextfile(x.Textfile); err != nil {
-			return fmt.Errorf("--metrics-textfile: %w", err)
+			return setting.Errorf("%v: %w", setting.MetricsTextfile, err)
 		}
 		// The first file is written now. So a folder that is missing, or that refuses us, is an error of the start.
 		if err := x.counts.WriteTextfile(x.Textfile); err != nil {
-			return fmt.Errorf("--metrics-textfile: %w", err)
+			return setting.Errorf("%v: %w", setting.MetricsTextfile, err)
 		}
 	}
 	if x.Address == "" {
@@ -64,10 +64,10 @@ func (x *metricsPart) Open(_ context.Context, d *Daemon) error {
 	}
 	l, err := httpd.ListenTCP(x.Address, x.Remote)
 	if _, ok := errors.AsType[*httpd.RemoteError](err); ok {
-		return fmt.Errorf("--prometheus: other machines could read the metrics at %s: add --prometheus-remote if they may, or use %s", x.Address, DefaultMetrics)
+		return setting.Errorf("%v: other machines could read the metrics at %s: add %v if they may, or use %s", setting.MetricsAddress, x.Address, setting.MetricsRemote, DefaultMetrics)
 	}
 	if err != nil {
-		return fmt.Errorf("--prometheus: %w", err)
+		return setting.Errorf("%v: %w", setting.MetricsAddress, err)
 	}
 	x.listener = l
 	return nil

@@ -32,7 +32,7 @@ func TestMetricsAddress(t *testing.T) {
 		{"0.0.0.0:0", true, ""},
 		{":0", true, ""},
 		{":0", false, "other machines could read"},
-		{"0.0.0.0:0", false, "--prometheus-remote"},
+		{"0.0.0.0:0", false, "Metrics.Remote"},
 		{"[::]:0", false, "other machines could read"},
 		{"192.0.2.1:0", false, "other machines could read"},
 		{"127.0.0.1", false, "missing port"},
@@ -78,7 +78,7 @@ func TestMetricsOfRun(t *testing.T) {
 		<-rests
 		// The observer that counts may hear of the event after this loop.
 		for scrapeErr == nil && !bytes.Contains(scraped, []byte("mgmt_converged 1\n")) {
-			scraped, scrapeErr = scrape("http://" + d.metrics.listener.Addr().String() + "/metrics")
+			scraped, scrapeErr = scrape("http://" + d.exporter.listener.Addr().String() + "/metrics")
 		}
 	}()
 	if _, err := d.Run(ctx); err != nil {

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/input"
@@ -10,6 +11,26 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
+
+// Reloading is how a program takes part in reloads. Each function may be nil.
+type Reloading struct {
+	// Next returns the settings of now, at each reload, or what is wrong with them. When nil, those of the start count. It is called on the
+	// goroutine that reads graphs, never twice at once.
+	Next func(context.Context) (Next, error)
+	// Waiting returns the warnings about settings that wait for a restart, for who has asked for a reload.
+	Waiting func() []string
+	// Requested is called when somebody asks over the socket for the graph to be read again; by is who, or empty. When nil, it is logged.
+	Requested func(by string)
+}
+
+// renewal is what a Daemon knows of its reloads. But for requests and input, it belongs to the goroutine that reloads.
+type renewal struct {
+	requests chan struct{} // has everything read again
+	hooks    []func(context.Context) error
+	limits   reactor.Limits              // that count
+	folders  kinds.Options               // that count
+	input    atomic.Pointer[input.Input] // that is read next; its bounds hold for deploys too
+}
 
 // Next are the settings that a reload takes over; nil for what stays as it is.
 type Next struct {
@@ -28,10 +49,10 @@ type Next struct {
 // for the same one. The engine calls it before each reading that was asked for, never twice at once.
 func (d *Daemon) beforeReload(ctx context.Context) (source *mgmt.Source, err error) {
 	take := func() error { return nil }
-	if d.Again != nil {
+	if d.Reloading.Next != nil {
 		source, take, err = d.renew(ctx)
 	}
-	for _, f := range d.again {
+	for _, f := range d.renewal.hooks {
 		if err == nil {
 			err = f(ctx)
 		}
@@ -45,12 +66,12 @@ func (d *Daemon) beforeReload(ctx context.Context) (source *mgmt.Source, err err
 
 // renew reads the settings of now, and returns what has them count.
 func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) {
-	next, wrong := d.Again(ctx)
+	next, wrong := d.Reloading.Next(ctx)
 	found, told := wrong.(schema.Diagnostics) // of settings; the findings of the folders come with them
 	if wrong != nil && !told {
 		return nil, nil, wrong
 	}
-	from := d.folders
+	from := d.renewal.folders
 	if next.Kinds != nil {
 		from = *next.Kinds
 		from.Changed = d.Kinds.Changed
@@ -69,7 +90,7 @@ func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) 
 	var in *input.Input // nil for the same one
 	if next.Graph != nil {
 		graph := *next.Graph
-		graph.Stored = graph.Stored || len(d.Trusted) > 0
+		graph.Stored = graph.Stored || len(d.TrustedKeys) > 0
 		in = input.New(graph, d.Env)
 		front, err := in.Frontend()
 		if err != nil {
@@ -85,7 +106,7 @@ func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) 
 	return source, func() error {
 		err := d.take(ctx, next, set, in)
 		if err == nil {
-			d.folders = from
+			d.renewal.folders = from
 			if next.Notify != nil {
 				d.notices.Set(receivers)
 			}
@@ -108,14 +129,14 @@ func (d *Daemon) take(ctx context.Context, next Next, set *kinds.Set, in *input.
 			return err
 		}
 	}
-	if next.Limits != nil && *next.Limits != d.limits {
+	if next.Limits != nil && *next.Limits != d.renewal.limits {
 		if err := e.SetLimits(ctx, *next.Limits); err != nil { // the end of the run, or of the request
 			return err
 		}
-		d.limits = *next.Limits
+		d.renewal.limits = *next.Limits
 	}
 	if in != nil {
-		d.coming.Store(in)
+		d.renewal.input.Store(in)
 	}
 	models := before.Take(set)
 	d.set.Store(set)

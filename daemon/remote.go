@@ -3,10 +3,10 @@ package daemon
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 
+	"github.com/reactivegraph/mgmt/daemon/setting"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine/control/api"
 	"github.com/reactivegraph/mgmt/engine/httpd"
@@ -28,15 +28,15 @@ func (f *Remote) Listen(rules *lend.Rules, log *slog.Logger) (*httpd.TLS, error)
 	switch {
 	// Without this, a forgotten address would leave the machine unreachable and say nothing.
 	case f.Address == "" && (f.Cert != "" || f.Key != "" || f.CA != "" || len(f.Writers) > 0):
-		return nil, errors.New("api_cert, api_key, api_ca and api_writers are for api_listen, which is not given")
+		return nil, setting.Errorf("%v, %v, %v and %v are for %v, which is not given", setting.RemoteCert, setting.RemoteKey, setting.RemoteCA, setting.RemoteWriters, setting.RemoteAddress)
 	case f.Address == "":
 		return nil, nil
 	case f.Cert == "" || f.Key == "" || f.CA == "":
-		return nil, errors.New("--api-listen: other machines are served only with certificates: give --api-cert, --api-key and --api-ca")
+		return nil, setting.Errorf("%v: other machines are served only with certificates: give %v, %v and %v", setting.RemoteAddress, setting.RemoteCert, setting.RemoteKey, setting.RemoteCA)
 	}
 	l, err := httpd.ListenTLS(f.Address, httpd.TLSOptions{Cert: f.Cert, Key: f.Key, CA: f.CA, Logger: log})
 	if err != nil {
-		return nil, fmt.Errorf("--api-listen: %w", err)
+		return nil, setting.Errorf("%v: %w", setting.RemoteAddress, err)
 	}
 	if len(f.Writers) > 0 {
 		log.Warn("clients of other machines may have this host run objects: within the setting accept, each of them acts with the rights of this daemon",

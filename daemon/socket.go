@@ -25,6 +25,8 @@ import (
 type Socket struct {
 	Path string // empty for the first place that can be had
 	None bool   // there is none
+	// Writers is the group whose members may change objects over it, besides root and the user of the daemon.
+	Writers string
 }
 
 const (
@@ -92,7 +94,7 @@ func (f Socket) listen(ctx context.Context, s state.Place, log *slog.Logger) (*c
 	if state.Denied(last) {
 		level = slog.LevelInfo
 	}
-	log.Log(ctx, level, "there is no socket: status, why, pause and the like cannot reach this daemon; name another place with --socket", "error", last)
+	log.Log(ctx, level, "there is no socket: status, why, pause and the like cannot reach this daemon; name another place for it", "error", last)
 	return nil, nil
 }
 
@@ -123,7 +125,7 @@ type socketPart struct {
 // Open implements Part.
 func (p *socketPart) Open(ctx context.Context, d *Daemon) error {
 	p.d = d
-	writers, err := writersOf(d.Writers)
+	writers, err := writersOf(d.Socket.Writers)
 	if err != nil {
 		return err
 	}
@@ -137,15 +139,15 @@ func (p *socketPart) Open(ctx context.Context, d *Daemon) error {
 	if p.remote, err = d.Remote.Listen(rules, d.Log); err != nil {
 		return err
 	}
-	if p.listener == nil && p.remote == nil && d.Folder.Dir == "" && len(d.Notify) == 0 && d.Again == nil {
+	if p.listener == nil && p.remote == nil && d.Folder.Dir == "" && len(d.Notify) == 0 && d.Reloading.Next == nil {
 		return nil
 	}
 	p.rec = control.NewRecorder(control.RecorderOptions{Version: d.Version})
 	p.foreign = d.Objects.Guarded(native.AdmitRemote(d.set.Load().Tables().Kinds, rules))
 	p.opt = control.Options{
 		Recorder: p.rec, Logger: d.Log, Version: d.Version, StateDir: d.Folder.Dir, StateLost: d.stateLost,
-		Objects: d.Objects, Shared: d.World, MayWrite: writers, Known: d.runs, Hosts: hostsOf(d.World), Removed: d.Trust.RemovedHosts,
-		Providers: &providers{d.set.Load}, Metrics: d.metrics.counts.Handler(), Notices: d.notices.receivers,
+		Objects: d.Objects, Shared: d.World, MayWrite: writers, Known: d.runs, Hosts: hostsOf(d.World), Removed: d.Operators.RemovedHosts,
+		Providers: &providers{d.set.Load}, Metrics: d.exporter.counts.Handler(), Notices: d.notices.receivers,
 	}
 	if c, ok := d.World.(*store.Clustered); ok {
 		p.opt.Lost = c.Lost
@@ -168,7 +170,7 @@ func (p *socketPart) Start(_ context.Context, e *mgmt.Engine) error {
 	d.Go(func(ctx context.Context) { p.rec.Run(ctx, p.opt.History) })
 	if p.remote != nil {
 		d.Go(func(ctx context.Context) {
-			if err := d.Remote.Serve(ctx, p.remote, p.foreign, d.runs, d.Trust, d.Log); err != nil {
+			if err := d.Remote.Serve(ctx, p.remote, p.foreign, d.runs, d.Operators, d.Log); err != nil {
 				d.Log.Error("objects are no longer served", "error", err)
 			}
 		})
@@ -202,16 +204,16 @@ func (p *socketPart) Close() error {
 
 // waiting returns the warnings about settings that wait for a restart.
 func (d *Daemon) waiting() []string {
-	if d.Waiting == nil {
+	if d.Reloading.Waiting == nil {
 		return nil
 	}
-	return d.Waiting()
+	return d.Reloading.Waiting()
 }
 
 // rereading tells that the graph is read again because somebody has asked for it.
 func (d *Daemon) rereading(by string) {
-	if d.Asked != nil {
-		d.Asked(by)
+	if d.Reloading.Requested != nil {
+		d.Reloading.Requested(by)
 		return
 	}
 	d.Log.Info("reloading", "by", by)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/setting"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -45,7 +46,7 @@ func (s *statusFile) Open(_ context.Context, d *Daemon) (err error) {
 	return nil
 }
 
-func (s *statusFile) fault(err error) error { return fmt.Errorf("--converged-status-file: %w", err) }
+func (s *statusFile) fault(err error) error { return setting.Errorf("%v: %w", setting.StatusFile, err) }
 
 // Start implements Part.
 func (s *statusFile) Start(context.Context, *mgmt.Engine) error { return nil }

@@ -34,8 +34,6 @@ type runFlags struct {
 	metrics daemon.Metrics
 	socket  remote.Socket
 	world   inputs.WorldFlags
-	// writers is a name or a number; empty for root and the daemon's own user alone.
-	writers string // the group that may change objects
 	remote  daemon.Remote
 	notify  string   // the receivers, as notices.Parse takes them
 	trusted []string // files with the keys whose deploys this host takes
@@ -94,7 +92,7 @@ that run was started on is gone.`,
 	_ = cmd.MarkFlagFilename("metrics-textfile", "prom")
 	f.socket.Flag(cmd)
 	f.world.Flags(cmd)
-	cli.Bind(cmd, "api_write_group", &f.writers)
+	cli.Bind(cmd, "api_write_group", &f.socket.Writers)
 	cli.Bind(cmd, "api_listen", &f.remote.Address)
 	cli.Bind(cmd, "api_cert", (*cli.Place)(&f.remote.Cert))
 	cli.Bind(cmd, "api_key", (*cli.Place)(&f.remote.Key))
@@ -180,8 +178,8 @@ func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
 	dump := &dumper{p: p}
 	d, err := daemon.Open(ctx, daemon.Config{
 		Version: cli.Version(), Log: p.Logger, Stdin: a.In, Graph: f.input.Given(), Env: inputs.Surroundings(a), Kinds: folders,
-		State: f.state.Place, Store: f.world.Config, Trusted: f.trusted, Socket: f.socket.Socket, Writers: f.writers, Remote: f.remote,
-		Metrics: f.metrics, Notify: receivers, StatusFile: f.statusFile, Engine: o, Again: r.again, Waiting: r.warnings, Asked: p.Rereading, Stalled: dump.stalled,
+		State: f.state.Place, Store: f.world.Config, TrustedKeys: f.trusted, Socket: f.socket.Socket, Remote: f.remote,
+		Metrics: f.metrics, Notify: receivers, StatusFile: f.statusFile, Engine: o, Reloading: daemon.Reloading{Next: r.again, Waiting: r.warnings, Requested: p.Rereading}, Stalled: dump.stalled,
 	}, dump, newTrimmer(), liveArea{p})
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok { // of the folders of kinds
 		return f.log.Diagnose(a, ds)

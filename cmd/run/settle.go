@@ -32,7 +32,7 @@ type resettling struct {
 	waiting []string        // the settings that wait for a restart
 }
 
-// again reads the environment, the configuration file and the places of its folders again. It is daemon.Config.Again.
+// again reads the environment, the configuration file and the places of its folders again. It is Next of daemon.Reloading.
 func (r *resettling) again(context.Context) (next daemon.Next, err error) {
 	// Flags do not change in the life of a process, so those of the start count again.
 	now, ds := r.app.Resolve(r.app.Flags)
@@ -123,7 +123,7 @@ func (r *resettling) other(app *cli.App, c resettled) (*input.Config, schema.Dia
 	settled.Settled = c.now
 	flags := inputOf(c.now)
 	if _, err := flags.Frontend(&settled); err != nil {
-		ds.Errorf(at(c.input[0]), "%s: %v", c.input[0], err)
+		ds.Errorf(at(c.input[0]), "%s: %s", c.input[0], cli.ErrorText(err))
 		return nil, ds
 	}
 	from := flags.Given()

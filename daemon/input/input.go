@@ -5,11 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/daemon/setting"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -68,6 +68,15 @@ type Env struct {
 	Run     func(context.Context, engine.Command) (*engine.Result, error)
 	Said    func(string)
 	Trusted func(project string) bool // whether the tsc of a project may be run; nil for none
+	// Called is what the findings in a graph call a field of a Config; nil for its own name.
+	Called func(setting.Field) string
+}
+
+func (e *Env) called(f setting.Field) string {
+	if e.Called == nil {
+		return string(f)
+	}
+	return e.Called(f)
 }
 
 // Input is where a graph comes from, on one machine. It does not change, and may be used by many goroutines.
@@ -76,6 +85,9 @@ type Input struct {
 	env    Env
 	unseal func(text string) (string, error) // nil without an identity
 }
+
+// ErrNone is that no graph is named, and there is none at Default.
+var ErrNone = errors.New("no graph is given")
 
 // New returns an Input. Where the Config names no graph, it looks whether Default is there.
 func New(c Config, e Env) *Input {
@@ -105,7 +117,7 @@ func (in *Input) Frontend() (gapi.Frontend, error) {
 	c := &in.config
 	switch {
 	case c.several():
-		return nil, errors.New("a graph comes from --yaml, from --puppet-catalog or from --ts, and not from two of them")
+		return nil, setting.Errorf("a graph comes from %v, from %v or from %v, and not from two of them", setting.GraphYAML, setting.GraphCatalog, setting.GraphTS)
 	case c.Catalog != "":
 		modules := c.Modules
 		if modules == nil {
@@ -122,8 +134,8 @@ func (in *Input) Frontend() (gapi.Frontend, error) {
 		return static.New(&gapi.Declared{Name: "store"}), nil
 	}
 	if c.YAML == "" {
-		return nil, errors.New("no graph is given, use --yaml FILE, --puppet-catalog FILE or --ts FILE (- is standard input), or just FILE; the default, " + Default +
-			", is not there; a daemon with --world or --trusted-keys takes its graph from its store, and needs no other")
+		return nil, setting.Errorf("%w: name one in %v, %v or %v; the default, %s, is not there; a daemon with %v or %v takes its graph from its store, and needs no other",
+			ErrNone, setting.GraphYAML, setting.GraphCatalog, setting.GraphTS, Default, setting.StorePlace, setting.TrustedKeys)
 	}
 	o, err := in.Options()
 	if err != nil {
@@ -157,9 +169,9 @@ func (in *Input) Options() (yaml.Options, error) {
 	for _, set := range in.config.Vars {
 		name, value, ok := strings.Cut(set, "=")
 		if !ok {
-			return o, fmt.Errorf("--var %s: write --var NAME=VALUE", set)
+			return o, setting.Errorf("%v %s: write %[1]v NAME=VALUE", setting.GraphVars, set)
 		}
-		o.Vars = append(o.Vars, expand.Setting{Name: name, Text: value, From: "--var " + name})
+		o.Vars = append(o.Vars, expand.Setting{Name: name, Text: value, From: in.env.called(setting.GraphVars) + " " + name})
 	}
 	return o, nil
 }

@@ -31,7 +31,7 @@ func TestWhereFrom(t *testing.T) {
 		"the store":      {Config{Stored: true}, "", "store", "", "no graph of its own"},
 		"nothing":        {Config{}, "no graph is given", "store", "", "no graph of its own"},
 		"two":            {Config{YAML: file, TS: file}, "not from two of them", file, "", "made by the program"},
-		"no variable":    {Config{YAML: file, Vars: []string{"a"}}, "write --var NAME=VALUE", file, file, ""},
+		"no variable":    {Config{YAML: file, Vars: []string{"a"}}, "write Graph.Vars NAME=VALUE", file, file, ""},
 	} {
 		if c.Config.path() == "" && none == nil {
 			t.Logf("%s: this machine has a graph of its own", name)

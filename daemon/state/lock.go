@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/daemon/setting"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -33,7 +34,7 @@ func lockState(dir string) (*os.File, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the state folder cannot be locked, name another one with --prefix: %w", err)
+		return nil, setting.Errorf("the state folder cannot be locked, name another one with %v: %w", setting.StatePrefix, err)
 	}
 	if err := takeLock(f); err != nil {
 		defer f.Close()
@@ -81,14 +82,14 @@ func lockError(dir string, f *os.File, err error) error {
 	if pid := readPID(f); pid != "" {
 		who += " (pid " + pid + ")"
 	}
-	return &lockedError{fmt.Sprintf("%s runs with the state folder %s, name another one with --prefix", who, dir)}
+	return &lockedError{setting.Errorf("%s runs with the state folder %s, name another one with %v", who, dir, setting.StatePrefix)}
 }
 
 // lockedError says that another process has the lock.
-type lockedError struct{ text string }
+type lockedError struct{ named *setting.Error }
 
-func (e *lockedError) Error() string { return e.text }
-func (*lockedError) Unwrap() error   { return unix.EWOULDBLOCK }
+func (e *lockedError) Error() string   { return e.named.Error() }
+func (e *lockedError) Unwrap() []error { return []error{e.named, unix.EWOULDBLOCK} }
 
 // writePID notes the holder in the locked file.
 func writePID(f *os.File) error {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/reactivegraph/mgmt/daemon/setting"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -54,9 +55,9 @@ func (s Place) Open(from gapi.Source) (*Folder, error) {
 		f.lost = err
 		return f, nil
 	case errors.Is(err, fs.ErrExist): // something is there that is no folder when followed
-		return nil, fmt.Errorf("the state folder %s is a link that leads nowhere, make what it leads to, or name another one with --prefix", dir)
+		return nil, setting.Errorf("the state folder %s is a link that leads nowhere, make what it leads to, or name another one with %v", dir, setting.StatePrefix)
 	case err != nil:
-		return nil, fmt.Errorf("the state folder cannot be made, name another one with --prefix: %w", err)
+		return nil, setting.Errorf("the state folder cannot be made, name another one with %v: %w", setting.StatePrefix, err)
 	}
 	// The folder is judged before it is locked: a lock in a folder of another user proves
 	// nothing.
@@ -84,8 +85,8 @@ func (f *Folder) inspect() error {
 		return err
 	}
 	if info.Mode().Perm()&0o002 != 0 {
-		return fmt.Errorf("everybody can write to the state folder %s (mode %04o), and so decide what mgmt believes to have done; "+
-			"fix it with: chmod o-w %s; or name another one with --prefix", f.Dir, info.Mode().Perm(), f.Dir)
+		return setting.Errorf("everybody can write to the state folder %s (mode %04o), and so decide what mgmt believes to have done; "+
+			"fix it with: chmod o-w %s; or name another one with %v", f.Dir, info.Mode().Perm(), f.Dir, setting.StatePrefix)
 	}
 	if st, ok := info.Sys().(*unix.FileStat); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
 		f.owner = int(st.Uid)
@@ -98,7 +99,7 @@ func (f *Folder) inspect() error {
 func (f *Folder) inspectVars() error {
 	path := filepath.Join(f.Dir, "vars")
 	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		return fmt.Errorf("%s is a link, and is not followed: replace it by a folder, or name another state folder with --prefix", path)
+		return setting.Errorf("%s is a link, and is not followed: replace it by a folder, or name another state folder with %v", path, setting.StatePrefix)
 	}
 	return nil
 }
@@ -107,7 +108,7 @@ func (f *Folder) inspectVars() error {
 func (f *Folder) Tell(log *slog.Logger) {
 	if f.lost != nil {
 		log.Warn("THERE IS NO STATE FOLDER: it cannot be made, and what would be kept there (passwords, refreshes that are pending, pauses, the history) is lost when the program ends; "+
-			"fix that, or name another one with --prefix", "error", f.lost)
+			"fix that, or name another folder", "error", f.lost)
 	}
 	if f.owner >= 0 {
 		log.Warn("the state folder belongs to another user, who can decide what mgmt believes to have done", "path", f.Dir, "uid", f.owner)
@@ -143,7 +144,7 @@ func defaultDir() (string, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return "", errors.New("there is no home folder to keep state in, use --prefix or --tmp-prefix")
+		return "", setting.Errorf("there is no home folder to keep state in, use %v or %v", setting.StatePrefix, setting.StateTemporary)
 	}
 	return filepath.Join(home, ".local", "state", "mgmt"), nil
 }

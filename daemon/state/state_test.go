@@ -94,8 +94,8 @@ func TestStateFolderRefused(t *testing.T) {
 	for name, want := range map[string]string{
 		"open":      "everybody can write to the state folder " + filepath.Join(dir, "open") + " (mode 0777)",
 		"sticky":    "fix it with: chmod o-w " + filepath.Join(dir, "sticky"),
-		"file":      "the state folder cannot be made, name another one with --prefix",
-		"file/x":    "the state folder cannot be made, name another one with --prefix",
+		"file":      "the state folder cannot be made, name another one with State.Prefix",
+		"file/x":    "the state folder cannot be made, name another one with State.Prefix",
 		"ours":      "",
 		"new\x00er": "invalid argument",
 	} {
@@ -190,7 +190,7 @@ func TestLock(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = again.Close()
-	if _, err := lockState(filepath.Join(dir, "missing")); err == nil || !strings.Contains(err.Error(), "--prefix") {
+	if _, err := lockState(filepath.Join(dir, "missing")); err == nil || !strings.Contains(err.Error(), "State.Prefix") {
 		t.Errorf("a missing folder: %v", err)
 	}
 }

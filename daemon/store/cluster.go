@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/reactivegraph/mgmt/daemon/setting"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world"
@@ -40,7 +41,7 @@ func (c *Access) check(world string) error {
 	if *c == (Access{}) || strings.HasPrefix(world, etcd.Scheme) {
 		return nil
 	}
-	return fmt.Errorf("cert, key, ca, user and password_file are for a store in etcd, and --world=%s is none; write --world %s", world, etcd.Form)
+	return setting.Errorf("cert, key, ca, user and password_file are for a store in etcd, and %v=%s is none; write %[1]v %[3]s", setting.StorePlace, world, etcd.Form)
 }
 
 // options are the address with the access. The error tells of all faults at once; etcd.Open tells of the certificates.
@@ -65,9 +66,9 @@ func (c *Access) Password() (string, error) {
 	case c.PasswordFile == "" && c.User == "":
 		return "", nil
 	case c.PasswordFile == "":
-		return "", errors.New("a user needs a password: name its file with password_file, or give the certificate of the user and no user")
+		return "", setting.Errorf("a user needs a password: name its file with %v, or give the certificate of the user and no user", setting.StorePasswordFile)
 	case c.User == "":
-		return "", errors.New("password_file is given without a user; name the user, too")
+		return "", setting.Errorf("%v is given without a user; name the user, too", setting.StorePasswordFile)
 	}
 	text, err := gapi.ReadSmall(c.PasswordFile)
 	if err != nil {
@@ -92,7 +93,7 @@ func (c *Access) Connect(ctx context.Context, address, host string, log *slog.Lo
 		return nil, err
 	}
 	if exposed := o.Exposed(); len(exposed) > 0 {
-		log.Warn("the connection to the store is not encrypted: all on the way can read and alter what it carries; give it certificates with --cert, --key and --ca", "endpoints", exposed)
+		log.Warn("the connection to the store is not encrypted: all on the way can read and alter what it carries; give it certificates", "endpoints", exposed)
 	}
 	w, err := etcd.Open(ctx, o)
 	if err != nil {
@@ -105,7 +106,7 @@ func (c *Access) Connect(ctx context.Context, address, host string, log *slog.Lo
 func (c *Access) explained(err error) error {
 	switch {
 	case errors.Is(err, etcd.ErrCertificate):
-		return fmt.Errorf("%w; see that --ca signs the certificates of the servers, and that the servers trust that of --cert", err)
+		return fmt.Errorf("%w; see that the ca given here signs the certificates of the servers, and that the servers trust the cert given here", err)
 	case errors.Is(err, world.ErrRefused):
 		return fmt.Errorf("%w; let an operator give this host its rights: mgmt hosts allow NAME", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/daemon/setting"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -121,7 +122,7 @@ func (c *Config) Open(ctx context.Context, dir, host string, log *slog.Logger) (
 	scheme, rest, _ := strings.Cut(c.Place, ":")
 	w, err := openers[scheme].open(ctx, place{text: c.Place, rest: rest, dir: dir, host: host, access: c.Access, log: log})
 	if err != nil {
-		return nil, fmt.Errorf("--world=%s: %w", c.Place, err)
+		return nil, setting.Errorf("%v=%s: %w", setting.StorePlace, c.Place, err)
 	}
 	return w, nil
 }
@@ -138,7 +139,7 @@ func (c *Config) Accepts() []string {
 func (c *Config) Rules() (*lend.Rules, error) {
 	r, err := lend.Parse(c.Accepts())
 	if err != nil {
-		return nil, fmt.Errorf("--accept: %w", err)
+		return nil, setting.Errorf("%v: %w", setting.StoreAccept, err)
 	}
 	return r, nil
 }
@@ -182,7 +183,7 @@ func openBolt(_ context.Context, p place) (world.World, error) {
 func boltAt(path string, log *slog.Logger) (world.World, error) {
 	w, err := bolt.Open(path, bolt.Options{Log: log})
 	if errors.Is(err, bolt.ErrLocked) {
-		return nil, fmt.Errorf("the store %s: %w; end that process, or name another file with --world bolt:FILE", path, bolt.ErrLocked)
+		return nil, setting.Errorf("the store %s: %w; end that process, or name another file with %v bolt:FILE", path, bolt.ErrLocked, setting.StorePlace)
 	}
 	if err != nil {
 		return nil, err

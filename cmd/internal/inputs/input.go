@@ -207,7 +207,7 @@ func (i *Flags) Unchecked(a *cli.App) *input.Input {
 func Surroundings(a *cli.App) input.Env {
 	return input.Env{
 		From: a.Source(), Programs: a.Programs(), Hostname: storeName(a), Facts: func() map[string]any { return System(a)(nil).Facts },
-		Environ: os.Environ(), Trusted: trustedProject,
+		Environ: os.Environ(), Trusted: trustedProject, Called: cli.FlagOf,
 	}
 }
 

@@ -93,7 +93,7 @@ func (f *Flags) End(a *cli.App, code int, err error) error {
 		return cli.WithCode(code, err)
 	}
 	// The record goes to standard error directly, since the presenter of a run may be closed by then.
-	slog.New(slog.NewJSONHandler(a.Err, nil)).Error("ended", "error", err.Error())
+	slog.New(slog.NewJSONHandler(a.Err, nil)).Error("ended", "error", cli.ErrorText(err))
 	return cli.WithCode(code, nil)
 }
 
