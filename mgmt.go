@@ -56,7 +56,7 @@ import (
 )
 
 // Run runs the graphs of a frontend until ctx ends, the graph has converged (with ConvergedExit), or MaxRuntime is over, and leaves
-// nothing behind. The error is nil, a *MaxRuntimeError, an *engine.AbandonedError (see Options.Abandon), or that of the frontend if
+// nothing behind. The error is nil, a *MaxRuntimeError, an *reactor.AbandonedError (see Options.Abandon), or that of the frontend if
 // there was no graph at all. The Report says how the graph stood at the end, and is valid with an error too.
 func Run(ctx context.Context, o Options, f gapi.Frontend) (Report, error) {
 	e, err := Open(ctx, o, f)
@@ -85,7 +85,7 @@ func start(ctx context.Context, o options, f gapi.Frontend) (*Engine, error) {
 		return nil, err
 	}
 	if o.abandoned() {
-		return nil, &engine.AbandonedError{}
+		return nil, &reactor.AbandonedError{}
 	}
 	e := &Engine{opt: o, reloads: make(chan chan install.Verdict), ended: make(chan struct{}), done: make(chan struct{})}
 	e.kinds.Store(kinds)
@@ -301,11 +301,11 @@ type Options struct {
 	ConvergedExit bool
 	// MaxRuntime ends Run with a *MaxRuntimeError; 0 for never. A method that
 	// ignores the end of its context is abandoned 5 s later: then the error is an
-	// *engine.AbandonedError too.
+	// *reactor.AbandonedError too.
 	MaxRuntime time.Duration
 
 	// Abandon, when it is closed, makes Run return, at the end of its context, without waiting for methods that ignore that end; the
-	// commands that still run are killed. The error is an *engine.AbandonedError where something was left behind. A Run that begins later
+	// commands that still run are killed. The error is an *reactor.AbandonedError where something was left behind. A Run that begins later
 	// returns one at once, and alters nothing. Nil for never.
 	Abandon <-chan struct{}
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/traits"
@@ -59,7 +60,7 @@ func TestMaxRuntimeIsKept(t *testing.T) {
 	if late == nil || len(late.Restless) != 1 {
 		t.Errorf("the error is %v", err)
 	}
-	if left, ok := errors.AsType[*engine.AbandonedError](err); !ok || len(left.Resources) != 1 || left.Resources[0] != "stubborn[a]" {
+	if left, ok := errors.AsType[*reactor.AbandonedError](err); !ok || len(left.Resources) != 1 || left.Resources[0] != "stubborn[a]" {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -81,31 +81,6 @@ type ClashingRes interface {
 	Clashes(other Res) error
 }
 
-// ExposingRes says in which file its parameters end up. It is asked when a graph is
-// loaded, before Validate and Init, so that a secret that others could read is warned of.
-type ExposingRes interface {
-	// Exposes returns the path of the file into which one of these parameters is put, empty
-	// for none, and the mode that the resource says of it, empty for none. Without
-	// parameters it is asked for a file whose mode it says. It only computes.
-	Exposes(params []string) (path string, mode schema.Mode)
-}
-
-// StatedRes has parameters that make no sense for some state. It is asked when a graph is loaded, before Validate, where the
-// value of the parameter state comes from an expression: then the same declaration is for all states. Where the state is written, Validate
-// refuses such parameters.
-type StatedRes interface {
-	// DropForState takes out the parameters that make no sense for the state.
-	DropForState()
-}
-
-// LintedRes warns of parameters that are valid and seldom meant so. It is asked when a graph is loaded, after Validate
-// has found nothing, and before Init.
-type LintedRes interface {
-	// Lint returns the warnings, each with the Path of a parameter and a Message that says what to write instead; nil for
-	// none. It only computes.
-	Lint() schema.Diagnostics
-}
-
 // GroupableRes can run others of its kind as its members: one owner remains in
 // the graph, and runs its members through Init.Child.
 type GroupableRes interface {
@@ -122,15 +97,6 @@ type GroupableRes interface {
 // GroupByCmp is the GroupKey of a resource that has none of its own. Then each is compared with the owners of the groups there are, so a key
 // makes large graphs faster.
 const GroupByCmp = "GroupCmp"
-
-// CheckMembers returns an error for the owner of a group that has not even asked for its members: they would count as right, and nobody would
-// have looked. It is called after CheckApply. What traits.Groupable cannot know is no error.
-func CheckMembers(r Res) error {
-	if g, ok := r.(interface{ MembersAsked() bool }); ok && !g.MembersAsked() {
-		return fmt.Errorf("it is the owner of a group, and its CheckApply has not run the members: the kind %s has to call InitGroup, CheckGroup and CleanupGroup; until it does, set meta.autogroup to false", r.Kind())
-	}
-	return nil
-}
 
 // Outcome is what CheckApply would have returned for one member of a batch.
 type Outcome struct {
@@ -200,16 +166,6 @@ type Listable interface {
 	List(ctx context.Context) iter.Seq2[Res, error]
 }
 
-// TextRes reads the text of a command line by itself. Other kinds have it read
-// by the types of their parameters.
-type TextRes interface {
-	Res
-	// FromText returns the typed text of a parameter as a plain value that
-	// schema.Decode takes for it. The error says what is wanted instead. It is
-	// called on a resource that was just made, before Init.
-	FromText(key, text string) (any, error)
-}
-
 // SharedRes has something in common with all of its key; see Shared. The context of open lives as long as the
 // opened thing. It ends when the engine is told to end, before the last End and Close are called, or after
 // Close. So long work in End goes by it.
@@ -225,15 +181,6 @@ type RootedRes interface {
 	// Rooted returns the paths that it writes, and the keys of parameters that need more of a machine than a folder, such as an
 	// owner. It only computes.
 	Rooted() (writes, apart []string)
-}
-
-// PartlyRootedRes does more than a RootedRes does, such as to set a value in the kernel, and writes files, too. A plan knows what it would
-// write to these.
-type PartlyRootedRes interface {
-	Res
-	// RootedPart returns a resource without a life that does no more than to write the paths, as a RootedRes does, and the fields of
-	// the changes that are done by that. A part that is nil writes what nobody knows before a run. It only computes.
-	RootedPart() (part Res, writes, fields []string)
 }
 
 // OverlappingRes promises that Init and Cleanup touch neither the system nor
@@ -253,7 +200,7 @@ type UnwatchedRes interface {
 }
 
 // WatchedRes is a resource whose Watch only makes an event of each wake-up of one Host.Watch. Where
-// the host can notify (NotifyingHost), the engine makes that subscription, and does not call Watch:
+// the host can notify (hosting.Notifier), the engine makes that subscription, and does not call Watch:
 // there is no goroutine that waits. A kind that embeds such a kind and has a Watch of its own needs
 // a Watches of its own.
 type WatchedRes interface {
@@ -269,13 +216,6 @@ type WatchedRes interface {
 type CollectableRes interface {
 	Res
 	Collects() bool
-}
-
-// IdentifiedRes finds its identity in other places than its identity fields, such as the parts of its name.
-type IdentifiedRes interface {
-	Res
-	// Identity returns the values of the identity fields that a name gives, by key. It only computes. The error says why the resource has none.
-	Identity() (map[string]string, error)
 }
 
 // VirtualRes is done by one of several backends, which the metaparameter backend can

@@ -61,7 +61,10 @@ func TestStatedAbilities(t *testing.T) {
 		"listable":    {func(a *engine.Abilities) { a.Listable = true }, has[engine.Listable]},
 		"virtual":     {func(a *engine.Abilities) { a.Virtual = true }, has[engine.VirtualRes]},
 		"targeted":    {func(a *engine.Abilities) { a.Targeted = true }, has[engine.TargetedRes]},
-		"a target":    {func(a *engine.Abilities) { a.Targeted = true }, func(r engine.Res) bool { return engine.TargetOf(r) == "router" }},
+		"a target": {func(a *engine.Abilities) { a.Targeted = true }, func(r engine.Res) bool {
+			t, ok := engine.As[engine.TargetedRes](r)
+			return ok && t.Target() == "router"
+		}},
 		"overlapping": {func(a *engine.Abilities) { a.Overlapping = true }, has[engine.OverlappingRes]},
 		"unwatched":   {func(a *engine.Abilities) { a.Unwatched = true }, has[engine.UnwatchedRes]},
 		"collectable": {func(a *engine.Abilities) { a.Collectable = true }, has[engine.CollectableRes]},

@@ -13,6 +13,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/internal/filename"
+	"github.com/reactivegraph/mgmt/engine/internal/semaphore"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 	"go.uber.org/goleak"
@@ -190,7 +193,7 @@ func TestCmpFields(t *testing.T) {
 }
 
 func TestMetaParams(t *testing.T) {
-	if err := engine.DefaultMetaParams().Validate(); err != nil {
+	if err := new(engine.MetaParams).Validate(); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
 	const sec = time.Second
@@ -246,7 +249,7 @@ func TestMetaParams(t *testing.T) {
 
 // TestMetaParamsOutright: it means the same, and says so.
 func TestMetaParamsOutright(t *testing.T) {
-	m := engine.DefaultMetaParams().Outright()
+	m := new(engine.MetaParams).Outright()
 	if !*m.AutoEdge || !*m.AutoGroup || m.Drift != engine.DriftFix || m.Noop != nil {
 		t.Errorf("the defaults are %+v", m)
 	}
@@ -287,7 +290,7 @@ func TestMetaParamsCmp(t *testing.T) {
 		"leaving":    func(m *engine.MetaParams) { m.Leaving = engine.LeavingAsk },
 		"labels":     func(m *engine.MetaParams) { m.Labels = map[string]string{"tier": "db"} },
 	} {
-		a, b := engine.DefaultMetaParams(), engine.DefaultMetaParams()
+		a, b := new(engine.MetaParams), new(engine.MetaParams)
 		if err := a.Cmp(b); err != nil {
 			t.Fatal(err)
 		}
@@ -304,7 +307,7 @@ func TestMetaParamsCmp(t *testing.T) {
 			}
 		}
 	}
-	typ, err := schema.Of(engine.DefaultMetaParams())
+	typ, err := schema.Of(new(engine.MetaParams))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +319,7 @@ func TestMetaParamsCmp(t *testing.T) {
 func TestParseSema(t *testing.T) {
 	for in, want := range map[string]string{"a": "a 1", "a:2": "a 2", "a b:10": "a b 10", "a:0": "", "a:-1": "", "a:b": "", ":1": "", "": "",
 		"all/a:2": "all/a 2", "group:web/a": "group:web/a 1", "all/:2": "", "all/2": "", "group:/a": "", "group:web": ""} {
-		name, n, err := engine.ParseSema(in)
+		name, n, err := semaphore.Parse(in)
 		if got := fmt.Sprint(name, " ", n); err == nil && got != want || err != nil && want != "" {
 			t.Errorf("ParseSema(%q) = %s, %v", in, got, err)
 		}
@@ -356,7 +359,7 @@ func TestFileName(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := rapid.String().Draw(t, "a")
 		b := rapid.String().Draw(t, "b")
-		x, y := engine.FileName(a), engine.FileName(b)
+		x, y := filename.Of(a), filename.Of(b)
 		if (a == b) != (x == y) {
 			t.Errorf("%q and %q become %q and %q", a, b, x, y)
 		}
@@ -365,11 +368,11 @@ func TestFileName(t *testing.T) {
 		}
 	})
 	long := strings.Repeat("x", 1000)
-	if engine.FileName(long+"a") == engine.FileName(long+"b") || len(engine.FileName(long)) > 255 {
+	if filename.Of(long+"a") == filename.Of(long+"b") || len(filename.Of(long)) > 255 {
 		t.Error("long names")
 	}
 	for _, s := range []string{"", ".", "..", "/", "\x00"} {
-		if n := engine.FileName(s); n == "" || strings.Contains(n, "/") || n == "." || n == ".." || strings.Contains(n, "\x00") {
+		if n := filename.Of(s); n == "" || strings.Contains(n, "/") || n == "." || n == ".." || strings.Contains(n, "\x00") {
 			t.Errorf("%q becomes %q", s, n)
 		}
 	}
@@ -391,8 +394,8 @@ func TestPermanent(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for want, err := range map[string]error{
-		"abandoned while still running: a[b], c[d]": &engine.AbandonedError{Resources: []string{"a[b]", "c[d]"}},
-		"abandoned while still running: a[b], c[d] (in Cleanup)": &engine.AbandonedError{
+		"abandoned while still running: a[b], c[d]": &reactor.AbandonedError{Resources: []string{"a[b]", "c[d]"}},
+		"abandoned while still running: a[b], c[d] (in Cleanup)": &reactor.AbandonedError{
 			Resources: []string{"a[b]", "c[d]"}, Methods: map[string]string{"c[d]": "Cleanup"},
 		},
 		"Watch panicked: boom":      &callsafe.PanicError{Method: "Watch", Value: "boom"},

@@ -17,9 +17,6 @@ func TestErrorTexts(t *testing.T) {
 		"no such service":               &engine.BusError{Name: "org.example.Unknown", Message: "no such service"},
 		"org.example.Unknown":           &engine.BusError{Name: "org.example.Unknown"},
 		"apt-get, which holds the lock": &engine.WaitError{For: "apt-get, which holds the lock"},
-		"abandoned":                     &engine.AbandonedError{},
-		"cut off: apt-get (dpkg --configure -a mends it)":    &engine.AbandonedError{Cut: []string{"apt-get (dpkg --configure -a mends it)"}},
-		"abandoned while still running: a[b]; cut off: x; y": &engine.AbandonedError{Resources: []string{"a[b]"}, Cut: []string{"x", "y"}},
 	} {
 		if err.Error() != want {
 			t.Errorf("%T: %q, want %q", err, err, want)

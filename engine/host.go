@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/clock"
@@ -29,44 +28,6 @@ type Host interface {
 	// it has woken, Facts says what is true now. It lasts until it is closed, also
 	// beyond ctx: many have one for as long as they live.
 	WatchFacts(ctx context.Context) (Subscription, error)
-}
-
-// NotifyingHost is a Host that can tell of wake-ups by a call.
-type NotifyingHost interface {
-	Host
-	// Notify is Host.Watch for a caller without a waiting goroutine. It returns before the
-	// subscription is armed, and does not wait for file systems. The subscription has no channel,
-	// and ends when it is closed, or with the host.
-	Notify(paths []string, o WatchOptions, n Notice) (Subscription, error)
-}
-
-// WritingHost is a Host that knows who is in the middle of writing.
-type WritingHost interface {
-	Host
-	// Writing reports whether a process is about to write, to replace or to remove what is at a path, or something
-	// below it, and is not done. The subscribers of the path are woken when it is, and after two seconds at the latest.
-	// So a run leaves such a thing alone: what it would find is no state that anybody wants. Paths without a
-	// subscriber are not known. It takes all that has happened before the call into account.
-	Writing(ctx context.Context, path string) bool
-}
-
-// HearingHost is a Host that can make sure that its subscribers know all.
-type HearingHost interface {
-	Host
-	// Hear returns when the subscribers are woken of all that has happened before the call, or when ctx ends. It waits until those are
-	// done who are in the middle of writing then, which counts as done after two seconds at the latest.
-	Hear(ctx context.Context)
-}
-
-// Notice is told of a subscription, on any goroutine. Its methods must not block, nor call
-// the host or the subscription.
-type Notice interface {
-	// Armed says, once, that a change from now on is seen; with an error, that none will be.
-	// Where the subscription is closed before that, it may not be called.
-	Armed(err error)
-	// Woken says that there is a wake-up, after Armed and until Close. Until Cause has taken what
-	// led to it, Own is not asked again.
-	Woken()
 }
 
 // WatchOptions steer Host.Watch and Notify.
@@ -201,29 +162,6 @@ type Result struct {
 	Truncated bool   // there was more output than was kept
 }
 
-// StartingHost is a Host that can start a program that goes on running.
-type StartingHost interface {
-	Host
-	// Start starts a program, and returns when it runs. It ends with the Host at the latest, with all its descendants, and
-	// the kernel ends it where this process is killed. Of the command, Stdin, Cost and Alone do not count: its standard input
-	// stays open and empty, and at its end all that it has started is killed. Stdout and Stderr are called on
-	// goroutines of the process. The files become its descriptors from 3 on; they stay the caller's.
-	Start(ctx context.Context, c Command, files []*os.File) (Process, error)
-}
-
-// Process is a program that Start has started. Its methods may be called by many goroutines.
-type Process interface {
-	Pid() int
-	Done() <-chan struct{} // closed when it has ended, and its output was read
-	// Result says how it has ended, after Done; it has no output.
-	Result() *Result
-	// Limit bounds the memory that it may have for itself, in bytes.
-	Limit(memory uint64) error
-	// Stop ends it, and waits for its end: first its standard input ends; after Command.Grace the signal of
-	// the command comes, and after the same time again SIGKILL. When ctx ends, it is killed at once.
-	Stop(ctx context.Context)
-}
-
 // Facts are what is known of the machine: read from its files when it is asked for,
 // never from a network or by running a program. An unknown fact is empty.
 type Facts struct {
@@ -259,61 +197,4 @@ func (f Facts) Map() map[string]any {
 	m := v.(map[string]any)
 	m["memory"] = int64(f.Memory)
 	return m
-}
-
-// SharedHost is a Host that also has the state that the resources of another kind have in
-// common. That of a running engine is one.
-type SharedHost interface {
-	// SharedOf returns it by its key, as the kind's Shared says it; nil where no resource
-	// of the graph has it. It does not block.
-	SharedOf(key string) Shared
-}
-
-// WaitingHost is a Host that is told when a run waits for something other than a call of the Host, such as for time to pass.
-type WaitingHost interface {
-	Host
-	// Waits gives the place of a run among the parallel ones back until done is called.
-	Waits(ctx context.Context) (done func())
-}
-
-// Waits tells a host that a CheckApply with this context waits, until done is called. A host that has no places for runs is told
-// nothing.
-func Waits(ctx context.Context, h Host) (done func()) {
-	if w, ok := h.(WaitingHost); ok {
-		return w.Waits(ctx)
-	}
-	return func() {}
-}
-
-// PlanningHost is a Host that knows, in a plan, what resources above would do. Elsewhere they would do nothing.
-type PlanningHost interface {
-	Host
-	// Plans reports whether one of them would make a thing, such as the user that another one needs.
-	Plans(kind, name string) bool
-	// Untold says, in CheckApply, that its outcome rests on something that they may alter, and that nothing can tell before they
-	// have run: what a command answers.
-	Untold()
-	// Frees says, in CheckApply, that the resource will speak for a path no more when its work is done, so that a folder above is free
-	// to clear it. It reports whether the work counts as done.
-	Frees(path string) bool
-}
-
-// Plans reports whether a thing that is not there would be, once the resources above have run: h is the Host of a plan. A run
-// plans nothing.
-func Plans(h Host, kind, name string) bool {
-	p, ok := h.(PlanningHost)
-	return ok && p.Plans(kind, name)
-}
-
-// Frees calls PlanningHost.Frees where there is one. In a run no work counts as done before it is.
-func Frees(h Host, path string) bool {
-	p, ok := h.(PlanningHost)
-	return ok && p.Frees(path)
-}
-
-// Untold calls PlanningHost.Untold where there is one.
-func Untold(h Host) {
-	if p, ok := h.(PlanningHost); ok {
-		p.Untold()
-	}
 }

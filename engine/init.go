@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/internal/filename"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
@@ -117,7 +118,7 @@ func (i *Init) Child(r Res) *Init {
 	c.Recv = func() map[string]*Send { return nil }
 	c.Shared = nil
 	c.VarDir = func(p string) (string, error) {
-		return i.VarDir(filepath.Join("child", FileName(r.Kind()), FileName(r.Name()), filepath.Join("/", p)))
+		return i.VarDir(filepath.Join("child", filename.Of(r.Kind()), filename.Of(r.Name()), filepath.Join("/", p)))
 	}
 	c.Logf = func(format string, v ...any) { i.Logf("%s: "+format, append([]any{r}, v...)...) }
 	if i.Log != nil {

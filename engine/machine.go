@@ -13,21 +13,6 @@ type Machine struct {
 // HasProgram reports whether a program is there.
 func (m Machine) HasProgram(name string) bool { return m.Has != nil && m.Has(name) }
 
-// MachineHost is a Host that tells which programs its machine has. That of a running engine is one.
-type MachineHost interface {
-	Host
-	// Machine returns the facts and the programs, as they are at the call.
-	Machine() Machine
-}
-
-// MachineOf returns the machine of a host. Where the host does not tell its programs, the machine has none.
-func MachineOf(h Host) Machine {
-	if m, ok := h.(MachineHost); ok {
-		return m.Machine()
-	}
-	return Machine{Facts: h.Facts().Map()}
-}
-
 // MachineCheckedRes can tell whether a machine meets the needs of the resource, such as a backend that works there.
 type MachineCheckedRes interface {
 	Res

@@ -7,16 +7,15 @@ import (
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/internal/semaphore"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
 
 // MetaParams are the parameters that every resource has: how the engine runs
-// it. The zero value is what DefaultMetaParams says: absent metaparameters.
+// it. The zero value is absent metaparameters.
 type MetaParams struct {
 	Noop       *bool             `yaml:"noop" doc:"Only look and report, alter nothing. An explicit false wins over the flag --noop=default."`
 	Retry      int               `yaml:"retry" mgmt:"min=-1" doc:"How often to try again after a failure: 0 for never, -1 for ever. If absent, mgmt tries for ever: at once when a resource above has changed, else after a time that grows from a second to ten minutes. The command of an exec that has ended with a wrong code is tried again only when a resource above has changed."`
@@ -100,9 +99,6 @@ func DecodeMeta(n *schema.Node, m *MetaParams) schema.Diagnostics {
 
 // DefaultExportFor is how long an export outlives its daemon where ExportFor does not say it: a restart, an upgrade, or a reboot.
 const DefaultExportFor = 10 * time.Minute
-
-// DefaultMetaParams returns what absent metaparameters mean.
-func DefaultMetaParams() *MetaParams { return &MetaParams{} }
 
 // Outright returns metaparameters with every meaning written out: absent values
 // with a meaning are set. It is what the reference shows as defaults.
@@ -217,7 +213,7 @@ func (m *MetaParams) validateSema(bad complain) {
 	first := map[sema]string{}
 	for i, s := range m.Sema {
 		path := fmt.Sprintf("sema[%d]", i)
-		name, count, err := ParseSema(s)
+		name, count, err := semaphore.Parse(s)
 		if err != nil {
 			bad(path, "%s", err)
 			continue
@@ -228,40 +224,6 @@ func (m *MetaParams) validateSema(bad complain) {
 		}
 		first[sema{name, count}] = s
 	}
-}
-
-// SharedSema splits the name of a semaphore that hosts share: all/NAME, or group:ROLE/NAME. Every other name is that of
-// a semaphore of one daemon.
-func SharedSema(name string) (topic, rest string, ok bool) {
-	topic, rest, ok = strings.Cut(name, "/")
-	role, group := strings.CutPrefix(topic, "group:")
-	return topic, rest, ok && rest != "" && (topic == "all" || group && role != "")
-}
-
-// ParseSema splits name or name:count. The count is 1 when absent. See SharedSema for the names.
-func ParseSema(s string) (name string, count int, err error) {
-	if topic, rest, shared := SharedSema(s); shared {
-		name, count, err = parseSema(rest)
-		return topic + "/" + name, count, err
-	}
-	return parseSema(s)
-}
-
-func parseSema(s string) (name string, count int, err error) {
-	name, num, ok := strings.Cut(s, ":")
-	count = 1
-	if ok {
-		if count, err = strconv.Atoi(num); err != nil || count < 1 {
-			return "", 0, fmt.Errorf("semaphore %q: the count %q must be a whole number above 0", s, num)
-		}
-	}
-	if name == "" {
-		return "", 0, fmt.Errorf("semaphore %q has no name, write name or name:count", s)
-	}
-	if !ok && strings.Trim(name, "0123456789") == "" {
-		return "", 0, fmt.Errorf("semaphore %q is a number alone: a count stands behind a name, write name:%s; a semaphore that is called so is %s:1", s, name, name)
-	}
-	return name, count, nil
 }
 
 // Cmp returns nil if both say the same, else an error that names a difference.

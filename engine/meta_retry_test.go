@@ -25,7 +25,7 @@ func TestFindingC1RetryNever(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := engine.DefaultMetaParams()
+		m := new(engine.MetaParams)
 		if err := engine.DecodeMeta(n, m).Err(); err != nil || m.Retry != c.want {
 			t.Errorf("%v is %d, %v", c.meta, m.Retry, err)
 		}
@@ -33,7 +33,7 @@ func TestFindingC1RetryNever(t *testing.T) {
 			t.Errorf("%v: %v", c.meta, err)
 		}
 	}
-	if engine.DecodeMeta(nil, engine.DefaultMetaParams()) != nil {
+	if engine.DecodeMeta(nil, new(engine.MetaParams)) != nil {
 		t.Error("nothing is wrong")
 	}
 	never := &engine.MetaParams{Retry: engine.RetryNever}

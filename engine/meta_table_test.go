@@ -122,7 +122,7 @@ func TestLawMetaParamsDiffer(t *testing.T) {
 			t.Fatalf("%s is a %s", ty.Field(i).Name, f.Kind())
 		}
 		key := ty.Field(i).Tag.Get("yaml")
-		zero := engine.DefaultMetaParams()
+		zero := new(engine.MetaParams)
 		if m.Equal(zero) || zero.Equal(m) || !m.Equal(m) {
 			t.Errorf("%s is not compared by Equal", key)
 		}
@@ -140,7 +140,7 @@ func TestLawMetaParamsDiffer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back := engine.DefaultMetaParams()
+		back := new(engine.MetaParams)
 		if ds := engine.DecodeMeta(node, back); ds.Err() != nil || !back.Equal(m) {
 			t.Errorf("%s comes back as %+v, %v", key, back, ds)
 		}

@@ -16,79 +16,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestNameOn: NameOff takes back what NameOn has added, and a second NameOn changes nothing.
-func TestNameOn(t *testing.T) {
-	for _, c := range []struct{ name, target, want string }{
-		{"/etc/motd", "", "/etc/motd"},
-		{"/etc/motd", "web", "/etc/motd@web"},
-		{"/etc/motd@web", "web", "/etc/motd@web"},
-		{"/etc/motd@web", "db", "/etc/motd@web@db"},
-		{"", "web", "@web"},
-	} {
-		if got := engine.NameOn(c.name, c.target); got != c.want {
-			t.Errorf("NameOn(%q, %q) = %q, want %q", c.name, c.target, got, c.want)
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		name, target := rapid.String().Draw(t, "name"), rapid.StringMatching(`[a-z.@]*`).Draw(t, "target")
-		on := engine.NameOn(name, target)
-		if engine.NameOn(on, target) != on {
-			t.Errorf("NameOn(%q, %q) is %q, and of that another one", name, target, on)
-		}
-		if !strings.HasSuffix(name, "@"+target) && engine.NameOff(on, target) != name {
-			t.Errorf("%q on %q is %q, and off it %q", name, target, on, engine.NameOff(on, target))
-		}
-	})
-}
-
-// elsewhere is a resource that may have a target.
-type elsewhere struct {
-	plainRes
-	target string
-}
-
-func (*elsewhere) Targeted() bool   { return true }
-func (e *elsewhere) Target() string { return e.target }
-
-func TestTargetOf(t *testing.T) {
-	if got := engine.TargetOf(&plainRes{}); got != "" {
-		t.Errorf("a resource without targets is on %q", got)
-	}
-	if got := engine.TargetOf(&elsewhere{target: "web"}); got != "web" {
-		t.Errorf("the target is %q", got)
-	}
-}
-
-// machineHost is a host that tells its programs.
-type machineHost struct {
-	factHost
-	programs []string
-}
-
-func (h machineHost) Machine() engine.Machine {
-	return engine.Machine{Facts: h.Facts().Map(), Has: func(p string) bool { return strings.Contains(strings.Join(h.programs, " "), p) }}
-}
-
-// factHost tells facts and nothing else.
-type factHost struct{ engine.Host }
-
-func (factHost) Facts() engine.Facts { return engine.Facts{Hostname: "one", Memory: 1 << 30} }
-
-// TestMachineOf: a host that tells no programs has none; any other one is asked.
-func TestMachineOf(t *testing.T) {
-	m := engine.MachineOf(factHost{})
-	if m.HasProgram("apt-get") || m.Unknown || m.Facts["hostname"] != "one" {
-		t.Errorf("a host with facts only: %+v", m)
-	}
-	m = engine.MachineOf(machineHost{programs: []string{"apt-get"}})
-	if !m.HasProgram("apt-get") || m.HasProgram("dnf") || m.Facts["hostname"] != "one" {
-		t.Errorf("a host that tells its programs: %+v", m)
-	}
-	if (engine.Machine{}).HasProgram("sh") {
-		t.Error("an unknown machine has a program")
-	}
-}
-
 // TestFactsMap: each fact is there by its name, as a plain value, also an unknown one.
 func TestFactsMap(t *testing.T) {
 	facts := engine.Facts{Hostname: "one", Addresses: []string{"192.0.2.1"}, OSMajorRelease: 12, SystemdBooted: true, CPUs: 2, Memory: 3 << 30}
@@ -160,7 +87,7 @@ func TestUnknownText(t *testing.T) {
 
 // metaParams draws metaparameters that Validate accepts.
 func metaParams(t *rapid.T) *engine.MetaParams {
-	m := engine.DefaultMetaParams()
+	m := new(engine.MetaParams)
 	m.Retry = rapid.SampledFrom([]int{0, 1, 7, engine.RetryForever, engine.RetryNever}).Draw(t, "retry")
 	m.Timeout = time.Duration(rapid.IntRange(0, 1000).Draw(t, "timeout")) * time.Millisecond
 	if m.Delay = time.Duration(rapid.IntRange(0, 5).Draw(t, "delay")) * time.Second; m.Delay > 0 {

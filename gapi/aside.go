@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 // Outcome says what became of a graph that a frontend has yielded. It is given to Declared.Done.
@@ -152,7 +152,7 @@ func (a *asider) without(refs []RefDecl) []RefDecl {
 func qualifiedID(r *Declaration) string {
 	id, on := r.ID(), targetOf(r)
 	if ref, err := schema.ParseRef(id); err == nil && on != "" {
-		return idOf(ref.Kind, engine.NameOn(ref.Name, on))
+		return idOf(ref.Kind, targets.Qualify(ref.Name, on))
 	}
 	return id
 }

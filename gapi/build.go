@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
@@ -284,7 +285,7 @@ func (b *builder) declare(d *Declaration) {
 		on, err = targetIn(d)
 	}
 	if on != "" && b.entry(strings.ToLower(kind)).targeted() {
-		name = engine.NameOn(name, on)
+		name = targets.Qualify(name, on)
 	}
 	b.room = append(b.room, item{Declaration: d, ident: ident{strings.ToLower(kind), name}, at: int32(len(b.room))})
 	it := &b.room[len(b.room)-1] // there is room for all: none moves

@@ -45,8 +45,8 @@
 //   - An error of Validate that begins with the key of a declared parameter (or
 //     carries its path, as schema.Diagnostics do) is placed at that parameter, any
 //     other at the resource.
-//   - Where an expression gives the state, a resource leaves out what makes no sense for it (engine.StatedRes).
-//   - A valid resource may warn of parameters that are seldom meant so (engine.LintedRes), at their places.
+//   - Where an expression gives the state, a resource leaves out what makes no sense for it (declaration.Stated).
+//   - A valid resource may warn of parameters that are seldom meant so (declaration.Linted), at their places.
 //   - Two resources that are one thing, as their UIDs say, are an error at the later
 //     one if one of them says that they clash (engine.ClashingRes): each would undo
 //     the work of the other. A resource that only looks (noop) undoes nothing.

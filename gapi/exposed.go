@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -55,7 +56,7 @@ func (b *builder) modes() map[string]schema.Mode {
 
 // exposes asks a resource; a panic of it is shown when it is validated.
 func exposes(res engine.Res, params []string) (path string, mode schema.Mode) {
-	r, ok := engine.As[engine.ExposingRes](res)
+	r, ok := engine.As[declaration.Exposing](res)
 	if !ok {
 		return "", ""
 	}
@@ -70,7 +71,7 @@ func (b *builder) secretParams(it *item, tainted map[*item]bool) []string {
 	if it.res == nil || it.info == nil || !it.marks && len(it.wires)+len(it.info.secrets) == 0 {
 		return nil
 	}
-	if _, ok := engine.As[engine.ExposingRes](it.res); !ok {
+	if _, ok := engine.As[declaration.Exposing](it.res); !ok {
 		return nil
 	}
 	keys := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 // kindInfo is what the builder needs to know of one kind.
@@ -71,9 +72,9 @@ func (e kindEntry) targeted() bool { return e.info != nil && e.info.Abilities.Ta
 // targetOf returns the target that a declaration gives, empty for none.
 func targetOf(d *Declaration) string {
 	if d.Res != nil {
-		return engine.TargetOf(d.Res)
+		return targets.Of(d.Res)
 	}
-	if n := d.Value.Get(engine.TargetKey); n != nil && n.Kind != schema.NodeList && n.Kind != schema.NodeMap && n.Kind != schema.NodeNull {
+	if n := d.Value.Get(targets.Key); n != nil && n.Kind != schema.NodeList && n.Kind != schema.NodeMap && n.Kind != schema.NodeNull {
 		return n.Text
 	}
 	return ""
@@ -84,14 +85,14 @@ func BareName(k engine.Kind, d Declaration) string {
 	if !k.Abilities.Targeted {
 		return d.Name
 	}
-	return engine.NameOff(d.Name, targetOf(&d))
+	return targets.Unqualify(d.Name, targetOf(&d))
 }
 
 // Qualified returns a declaration under the name that it has in a graph: with its target, where it has one.
 func Qualified(reg *engine.Registry, d Declaration) Declaration {
 	if on := targetOf(&d); on != "" && d.Name != "" {
 		if k, err := reg.Kind(strings.ToLower(d.Kind)); err == nil && k.Abilities.Targeted {
-			d.Name = engine.NameOn(d.Name, on)
+			d.Name = targets.Qualify(d.Name, on)
 		}
 	}
 	return d

@@ -9,8 +9,10 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 // make makes the resource of an item: its kind, its value, its name and its
@@ -97,7 +99,7 @@ func (b *builder) decode(it *item, res engine.Res) {
 			b.add(guessKey(d))
 		}
 	}
-	if r, ok := engine.As[engine.StatedRes](res); ok && it.computesState() {
+	if r, ok := engine.As[declaration.Stated](res); ok && it.computesState() {
 		if err := callsafe.Do("DropForState", func() error { r.DropForState(); return nil }); err != nil {
 			b.errorf(it, it.Pos, "%v", err)
 		}
@@ -169,7 +171,7 @@ func (it *item) value(blank *schema.Node) *schema.Node {
 	if it.info.named {
 		name := &schema.Node{Kind: schema.NodeString, Pos: it.namePos(), Text: it.name}
 		if it.info.Abilities.Targeted {
-			name.Text = engine.NameOff(it.name, targetOf(it.Declaration))
+			name.Text = targets.Unqualify(it.name, targetOf(it.Declaration))
 		}
 		c.Pairs = append(c.Pairs, schema.Pair{Key: "name", Pos: it.namePos(), Value: name})
 	}
@@ -277,7 +279,7 @@ func (b *builder) validate(it *item) {
 
 // lint warns of what a valid resource seldom means. A panic of the resource is an error of it.
 func (b *builder) lint(it *item) {
-	r, ok := engine.As[engine.LintedRes](it.res)
+	r, ok := engine.As[declaration.Linted](it.res)
 	if !ok {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -86,7 +87,7 @@ func (b *builder) receiver(it *item, r RecvDecl) (*schema.Type, string) {
 	case top.Key == "name":
 		b.errorf(it, r.Pos, "the name can't be received")
 		return nil, path
-	case top.Key == engine.TargetKey && it.info.Abilities.Targeted:
+	case top.Key == targets.Key && it.info.Abilities.Targeted:
 		b.errorf(it, r.Pos, "the target can't be received: it is a part of the name")
 		return nil, path
 	}

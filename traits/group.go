@@ -57,7 +57,7 @@ func (g *Groupable) Group() []engine.Res {
 	return g.members()
 }
 
-// MembersAsked reports whether there are no members, or the resource has asked for them; see engine.CheckMembers.
+// MembersAsked reports whether there are no members, or the resource has asked for them; see reactor.checkMembers.
 func (g *Groupable) MembersAsked() bool { return g.group == nil || g.group.asked.Load() }
 
 func (g *Groupable) members() []engine.Res {

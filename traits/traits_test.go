@@ -36,7 +36,7 @@ func TestBase(t *testing.T) {
 	if a.Kind() != "kind" || a.Name() != "a[b]" || a.String() != "kind[a[b]]" {
 		t.Errorf("%s", a)
 	}
-	if m := a.MetaParams(); m == nil || m != a.MetaParams() || m.Cmp(engine.DefaultMetaParams()) != nil {
+	if m := a.MetaParams(); m == nil || m != a.MetaParams() || m.Cmp(new(engine.MetaParams)) != nil {
 		t.Errorf("metaparameters %+v", m)
 	}
 	m := &engine.MetaParams{Retry: 3}
@@ -45,7 +45,7 @@ func TestBase(t *testing.T) {
 	if a.MetaParams().Retry != 3 {
 		t.Error("SetMetaParams does not keep a copy of its own")
 	}
-	if a.SetMetaParams(nil); !a.MetaParams().Equal(engine.DefaultMetaParams()) {
+	if a.SetMetaParams(nil); !a.MetaParams().Equal(new(engine.MetaParams)) {
 		t.Error("nil is not the defaults")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
@@ -133,7 +134,7 @@ func (r *argReader) convert(f *schema.Field, text string) (n *schema.Node, err e
 	if err != nil {
 		return nil, err
 	}
-	if own, ok := engine.As[engine.TextRes](res); ok {
+	if own, ok := engine.As[declaration.Text](res); ok {
 		v, err := own.FromText(f.Key, text)
 		if err != nil {
 			return nil, err

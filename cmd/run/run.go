@@ -18,7 +18,6 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/show"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/notices"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -231,7 +230,7 @@ func (f *runFlags) result(a *cli.App, r mgmt.Report, err error) error {
 	if _, ok := errors.AsType[*mgmt.MaxRuntimeError](err); ok {
 		return f.log.End(a, cli.ExitTime, err)
 	}
-	if _, ok := errors.AsType[*engine.AbandonedError](err); ok {
+	if _, ok := errors.AsType[*reactor.AbandonedError](err); ok {
 		return f.log.End(a, r.ExitCode()|cli.ExitFailed, err)
 	}
 	return f.log.Diagnose(a, err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -89,7 +90,7 @@ func (r *FactReader) read(addressesToo bool) engine.Facts {
 // addresses; else it is asked for them each time.
 func (h *Host) Facts() engine.Facts { return h.facts.read(!h.feed.on.Load()) }
 
-// Machine implements engine.MachineHost.
+// Machine implements hosting.Machiner.
 func (h *Host) Machine() engine.Machine { return MachineOf(h.Facts()) }
 
 // MachineOf returns this machine, whose facts are given. A system without a kernel for graphs is an Unknown one.
@@ -105,7 +106,7 @@ func MachineWith(facts map[string]any) engine.Machine {
 
 // MachineAt returns the machine of a host. A host that does not tell its programs has those of this machine.
 func MachineAt(h engine.Host) engine.Machine {
-	if m, ok := h.(engine.MachineHost); ok {
+	if m, ok := h.(hosting.Machiner); ok {
 		return m.Machine()
 	}
 	return MachineOf(h.Facts())

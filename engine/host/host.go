@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 )
 
 // Options are the choices of New.
@@ -63,11 +64,11 @@ type Host struct {
 }
 
 var (
-	_ engine.NotifyingHost = (*Host)(nil)
-	_ engine.MachineHost   = (*Host)(nil)
-	_ engine.StartingHost  = (*Host)(nil)
-	_ engine.WritingHost   = (*Host)(nil)
-	_ engine.HearingHost   = (*Host)(nil)
+	_ hosting.Notifier = (*Host)(nil)
+	_ hosting.Machiner = (*Host)(nil)
+	_ hosting.Starter  = (*Host)(nil)
+	_ hosting.Writers  = (*Host)(nil)
+	_ hosting.Hearer   = (*Host)(nil)
 )
 
 // Clock is asked for by engine.ClockOf.
@@ -106,15 +107,15 @@ func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions)
 	return h.hub.watch(ctx, paths, o)
 }
 
-// Notify implements engine.NotifyingHost.
-func (h *Host) Notify(paths []string, o engine.WatchOptions, n engine.Notice) (engine.Subscription, error) {
+// Notify implements hosting.Notifier.
+func (h *Host) Notify(paths []string, o engine.WatchOptions, n hosting.Notice) (engine.Subscription, error) {
 	return h.hub.notify(paths, o, n)
 }
 
-// Writing implements engine.WritingHost. Only watched names are known, by their real path.
+// Writing implements hosting.Writers. Only watched names are known, by their real path.
 func (h *Host) Writing(ctx context.Context, path string) bool { return h.hub.writing(ctx, path) }
 
-// Hear implements engine.HearingHost.
+// Hear implements hosting.Hearer.
 func (h *Host) Hear(ctx context.Context) { h.hub.hear(ctx) }
 
 // Close ends everything that the Host has started and waits for it. Subscriptions

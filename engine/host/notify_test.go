@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 )
 
 // told is a Notice that a test waits for.
@@ -30,7 +31,7 @@ func hear(t *testing.T, c chan error) error {
 	}
 }
 
-func notify(t *testing.T, h *Host, n engine.Notice, o engine.WatchOptions, paths ...string) engine.Subscription {
+func notify(t *testing.T, h *Host, n hosting.Notice, o engine.WatchOptions, paths ...string) engine.Subscription {
 	t.Helper()
 	s, err := h.Notify(paths, o, n)
 	must(t, err)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/internal/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -47,7 +48,7 @@ func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) 
 }
 
 // notify subscribes to the paths and does not wait until that is armed.
-func (h *hub) notify(paths []string, o engine.WatchOptions, n engine.Notice) (engine.Subscription, error) {
+func (h *hub) notify(paths []string, o engine.WatchOptions, n hosting.Notice) (engine.Subscription, error) {
 	r, err := h.request(newNoticeSub(h.closes, n), paths, o)
 	if err != nil {
 		return nil, err

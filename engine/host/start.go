@@ -8,11 +8,12 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-// Start implements engine.StartingHost.
-func (h *Host) Start(ctx context.Context, c engine.Command, files []*os.File) (engine.Process, error) {
+// Start implements hosting.Starter.
+func (h *Host) Start(ctx context.Context, c engine.Command, files []*os.File) (hosting.Process, error) {
 	if err := h.commands.begin(); err != nil {
 		return nil, err
 	}
@@ -63,16 +64,16 @@ func (p *kept) run() {
 	p.res.Stdout, p.res.Stderr, p.res.Output, p.res.Truncated = nil, nil, nil, false // its lines were given out
 }
 
-// Pid implements engine.Process.
+// Pid implements hosting.Process.
 func (p *kept) Pid() int { return p.r.proc.Pid }
 
-// Done implements engine.Process.
+// Done implements hosting.Process.
 func (p *kept) Done() <-chan struct{} { return p.done }
 
-// Result implements engine.Process.
+// Result implements hosting.Process.
 func (p *kept) Result() *engine.Result { <-p.done; return p.res }
 
-// Limit implements engine.Process. Of a process that has ended it is os.ErrProcessDone: its number may be another's.
+// Limit implements hosting.Process. Of a process that has ended it is os.ErrProcessDone: its number may be another's.
 func (p *kept) Limit(memory uint64) error {
 	cs := &p.r.host.commands
 	cs.mu.Lock()
@@ -83,7 +84,7 @@ func (p *kept) Limit(memory uint64) error {
 	return unix.LimitData(p.r.proc.Pid, memory)
 }
 
-// Stop implements engine.Process.
+// Stop implements hosting.Process.
 func (p *kept) Stop(ctx context.Context) {
 	p.once.Do(func() { p.r.in.Close() })
 	late := clock.NewTimer(p.r.host.clock, p.r.c.Grace)

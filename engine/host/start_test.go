@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 )
 
 // said collects the lines of a program, and tells of each.
@@ -23,7 +24,7 @@ type said struct {
 }
 
 // launched starts a script, and returns its lines and the process.
-func launched(t *testing.T, h *Host, script string, change func(*engine.Command), files ...*os.File) (engine.Process, *said) {
+func launched(t *testing.T, h *Host, script string, change func(*engine.Command), files ...*os.File) (hosting.Process, *said) {
 	t.Helper()
 	s := &said{lines: make(chan string, 100)}
 	c := sh(script)
@@ -50,7 +51,7 @@ func (s *said) next(t *testing.T) string {
 }
 
 // over waits for the end of a process.
-func over(t *testing.T, p engine.Process) *engine.Result {
+func over(t *testing.T, p hosting.Process) *engine.Result {
 	t.Helper()
 	select {
 	case <-p.Done():

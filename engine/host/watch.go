@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
@@ -25,9 +26,9 @@ type sub struct {
 	mu     sync.Mutex
 	cause  engine.Cause
 	closed bool
-	stop   func() bool   // unties it from its context
-	own    engine.Owner  // engine.WatchOptions.Own; nil for never
-	notice engine.Notice // is told instead of c; nil for c
+	stop   func() bool    // unties it from its context
+	own    engine.Owner   // engine.WatchOptions.Own; nil for never
+	notice hosting.Notice // is told instead of c; nil for c
 
 	resource string // engine.WatchOptions.Resource
 
@@ -44,7 +45,7 @@ func newSub(release func(*sub)) *sub {
 }
 
 // newNoticeSub returns a subscription without a channel.
-func newNoticeSub(release func(*sub), n engine.Notice) *sub {
+func newNoticeSub(release func(*sub), n hosting.Notice) *sub {
 	return &sub{notice: n, release: release}
 }
 

@@ -44,7 +44,7 @@ func ExportKeys(from string, res engine.Res) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	plain, err := schema.EncodeChanged(meta, engine.DefaultMetaParams())
+	plain, err := schema.EncodeChanged(meta, new(engine.MetaParams))
 	if err != nil {
 		return nil, err
 	}

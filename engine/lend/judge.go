@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/internal/params"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -186,7 +187,7 @@ func (j *judge) identify() error {
 			j.identity[f.Key] = fmt.Sprint(v)
 		}
 	}
-	if r, ok := engine.As[engine.IdentifiedRes](j.res); ok {
+	if r, ok := engine.As[declaration.Identified](j.res); ok {
 		id, err := r.Identity()
 		if err != nil {
 			return err

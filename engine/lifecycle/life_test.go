@@ -395,7 +395,7 @@ func TestMake(t *testing.T) {
 		return nil
 	}
 	res, err := lifecycle.Make(reg, lifecycle.Wanted{Kind: "thing", Name: "a"}, decode)
-	if err != nil || res.String() != "thing[a]" || res.(*thing).Want != "declared" || !res.MetaParams().Equal(engine.DefaultMetaParams()) {
+	if err != nil || res.String() != "thing[a]" || res.(*thing).Want != "declared" || !res.MetaParams().Equal(new(engine.MetaParams)) {
 		t.Errorf("made %v, %v", res, err)
 	}
 	ready := &thing{s: s, Want: "by default"}

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/filename"
 )
 
 // state is the place of the folders of Init.VarDir.
@@ -28,7 +28,7 @@ func (s *state) path(kind, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.Join(dir, "vars", engine.FileName(kind), engine.FileName(name)), nil
+	return filepath.Join(dir, "vars", filename.Of(kind), filename.Of(name)), nil
 }
 
 func (s *state) root() (string, error) {

@@ -82,7 +82,7 @@ func fill(res engine.Res, value map[string]any) error {
 
 // undoMeta returns the metaparameters of an undoing resource.
 func undoMeta(kept map[string]any, noop bool) (*engine.MetaParams, error) {
-	m := engine.DefaultMetaParams()
+	m := new(engine.MetaParams)
 	node, err := schema.NodeOf(kept)
 	if err == nil {
 		err = engine.DecodeMeta(node, m).Err()

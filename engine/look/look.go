@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
@@ -152,7 +153,7 @@ func (x *looked) validate(t Target) error {
 	}
 	err := lifecycle.Validate(x.Res, coming)
 	if err == nil {
-		err = lifecycle.CheckMachine(x.Res, engine.MachineOf(x.l.host))
+		err = lifecycle.CheckMachine(x.Res, hosting.MachineOf(x.l.host))
 	}
 	return errors.Join(err, lifecycle.Receive(x.Res, nil))
 }

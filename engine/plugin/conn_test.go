@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/filename"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/internal/await"
 	"github.com/reactivegraph/mgmt/provider/protocol"
@@ -55,7 +55,7 @@ func TestFolderRemoved(t *testing.T) {
 	b := newBench(t, "", plugin.Options{})
 	r := b.res("toy:index:thing", "a", map[string]any{"color": "red"})
 	r.run(false)
-	dir := filepath.Join(b.vars, engine.FileName("a"))
+	dir := filepath.Join(b.vars, filename.Of("a"))
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/program"
 	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/provider/protocol"
@@ -25,8 +26,8 @@ const greetWait = 30 * time.Second
 // running is a process of a provider that has answered the handshake.
 type running struct {
 	conn  Conn
-	proc  engine.Process // nil where mgmt was attached to it
-	token string         // by which mgmt shows that it has started the provider; empty over a descriptor
+	proc  hosting.Process // nil where mgmt was attached to it
+	token string          // by which mgmt shows that it has started the provider; empty over a descriptor
 	hello protocol.HandshakeReply
 }
 
@@ -106,9 +107,9 @@ func (s *session) connect(ctx context.Context) (*running, error) {
 }
 
 // start starts the program of the descriptor, with an environment.
-func (s *session) start(ctx context.Context, env map[string]string, files ...*os.File) (engine.Process, error) {
+func (s *session) start(ctx context.Context, env map[string]string, files ...*os.File) (hosting.Process, error) {
 	p := s.plugin
-	host, ok := s.host.(engine.StartingHost)
+	host, ok := s.host.(hosting.Starter)
 	if !ok {
 		return nil, errors.New("this machine cannot run providers")
 	}

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/provider/protocol"
 )
@@ -155,7 +155,7 @@ func sweep(tmp string) {
 }
 
 // reach waits until the provider listens, and connects. It fails when the process has ended before, or has not listened in time.
-func (s *session) reach(ctx context.Context, at string, proc engine.Process) (net.Conn, error) {
+func (s *session) reach(ctx context.Context, at string, proc hosting.Process) (net.Conn, error) {
 	timed, end := within(ctx, s.clock, greetWait)
 	defer end()
 	for {
@@ -180,7 +180,7 @@ func (s *session) reach(ctx context.Context, at string, proc engine.Process) (ne
 }
 
 // overGRPC speaks gRPC on a connection. The process is nil where mgmt was attached.
-func (s *session) overGRPC(conn net.Conn, proc engine.Process, token string) (*running, error) {
+func (s *session) overGRPC(conn net.Conn, proc hosting.Process, token string) (*running, error) {
 	c, err := newRemote(conn, token, s.hear)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the provider %s: %w", s.plugin.Name, err), conn.Close())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/internal/filename"
 	"github.com/reactivegraph/mgmt/engine/plugin"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/schema/jsonnode"
@@ -131,7 +132,7 @@ func (b *bench) res(kind, name string, values map[string]any) *one {
 			o.changes = append(o.changes, c.String())
 		},
 		VarDir: func(p string) (string, error) {
-			at := filepath.Join(b.vars, engine.FileName(name), p)
+			at := filepath.Join(b.vars, filename.Of(name), p)
 			return at, os.MkdirAll(at, 0o700)
 		},
 	})

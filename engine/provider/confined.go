@@ -5,12 +5,13 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
-var _ engine.ExposingRes = (*res)(nil)
+var _ declaration.Exposing = (*res)(nil)
 
 // Confiner says of an attribute of a thing, from its wanted values, that only some users of the
 // machine may read it. Its values are shown as digests. If the provider does not implement it, or
@@ -97,7 +98,7 @@ func (j *job) secrets() []string {
 // or is marked as one, though the attribute is not sensitive.
 func (rt *Runtime) IsSecret(attribute string) bool { return slices.Contains(rt.secret, attribute) }
 
-// Exposes implements engine.ExposingRes: the values of a thing in a file are there.
+// Exposes implements declaration.Exposing: the values of a thing in a file are there.
 func (r *res) Exposes(params []string) (string, schema.Mode) {
 	if len(params) == 0 {
 		return "", ""

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -132,7 +133,7 @@ func TestExposes(t *testing.T) {
 		r := k.New()
 		r.SetName("x")
 		must(t, schema.Set(r.(schema.Typed), "a", "1"))
-		if path, mode := r.(engine.ExposingRes).Exposes(c.params); path != c.want || mode != "" {
+		if path, mode := r.(declaration.Exposing).Exposes(c.params); path != c.want || mode != "" {
 			t.Errorf("%s: %q %q", name, path, mode)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 // switchboard is a transport that notes what it is asked. A function of it that is nil succeeds.
@@ -606,7 +607,7 @@ func TestTargetOfAResource(t *testing.T) {
 	} {
 		r, err := bound.New(c.kind)
 		must(t, err)
-		r.SetName(engine.NameOn("x", c.target))
+		r.SetName(targets.Qualify("x", c.target))
 		if c.target != "" {
 			must(t, schema.Set(r.(schema.Typed), "target", c.target))
 		}
@@ -614,7 +615,7 @@ func TestTargetOfAResource(t *testing.T) {
 		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if got := engine.TargetOf(r); got != c.target {
+		if got := targets.Of(r); got != c.target {
 			t.Errorf("%+v: its target is %q", c, got)
 		}
 	}
@@ -623,7 +624,7 @@ func TestTargetOfAResource(t *testing.T) {
 	if err := schema.Set(r.(schema.Typed), "target", "web1"); err == nil {
 		t.Error("a kind without remote_resource takes a target")
 	}
-	if engine.TargetOf(r) != "" || r.(engine.TargetedRes).Targeted() {
+	if targets.Of(r) != "" || r.(engine.TargetedRes).Targeted() {
 		t.Error("a kind without remote_resource has a target")
 	}
 }

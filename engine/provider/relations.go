@@ -7,13 +7,14 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/targets"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
 // thingUID is the thing of a kind with a name on a target, which is empty for this machine: two resources of one name are about
 // the same.
 func thingUID(base autoedge.BaseUID, n Name, target string) *autoedge.KeyUID {
-	return &autoedge.KeyUID{BaseUID: base, Space: base.Kind, Key: engine.NameOn(n.parts, target)}
+	return &autoedge.KeyUID{BaseUID: base, Space: base.Kind, Key: targets.Qualify(n.parts, target)}
 }
 
 // UIDs says which thing it is about.
@@ -70,7 +71,7 @@ func (r *res) asks() []autoedge.UID {
 				base := autoedge.UIDOf(r)
 				base.Reversed, base.Notifying = new(part.before), part.notify
 				if t := r.Target(); t != "" {
-					uids = append(uids, autoedge.NameUID(base, rel.Kind, engine.NameOn(title, t)))
+					uids = append(uids, autoedge.NameUID(base, rel.Kind, targets.Qualify(title, t)))
 				} else {
 					uids = append(uids, asked(base, rel.Kind, title))
 				}

@@ -9,10 +9,11 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 const (
-	targetKey = engine.TargetKey
+	targetKey = targets.Key
 	targetDoc = "The target that the thing is on, by its name in the files of targets; this machine if absent. In edges, logs and other verbs the resource is called NAME@TARGET."
 )
 
@@ -33,7 +34,7 @@ func (r *res) Target() string {
 }
 
 // title is what the provider calls the resource: the same on every target.
-func (r *res) title() string { return engine.NameOff(r.Name(), r.Target()) }
+func (r *res) title() string { return targets.Unqualify(r.Name(), r.Target()) }
 
 // reachable says why the provider of the kind can't work on a target.
 func (k *Kind) reachable(target string) error {

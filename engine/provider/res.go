@@ -9,9 +9,11 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -39,21 +41,21 @@ type res struct {
 }
 
 var (
-	_ engine.StatingRes     = (*res)(nil)
-	_ engine.RecvableRes    = (*res)(nil)
-	_ engine.SendableRes    = (*res)(nil)
-	_ engine.ClashingRes    = (*res)(nil)
-	_ engine.Batcher        = (*res)(nil)
-	_ engine.SharedRes      = (*res)(nil)
-	_ engine.Readable       = (*res)(nil)
-	_ engine.ReversibleRes  = (*res)(nil)
-	_ engine.OverlappingRes = (*res)(nil)
-	_ engine.DescribedRes   = (*res)(nil)
-	_ engine.TargetedRes    = (*res)(nil)
-	_ engine.Listable       = (*res)(nil)
-	_ engine.RefreshableRes = (*res)(nil)
-	_ engine.IdentifiedRes  = (*res)(nil)
-	_ engine.RootedRes      = (*res)(nil)
+	_ engine.StatingRes      = (*res)(nil)
+	_ engine.RecvableRes     = (*res)(nil)
+	_ engine.SendableRes     = (*res)(nil)
+	_ engine.ClashingRes     = (*res)(nil)
+	_ engine.Batcher         = (*res)(nil)
+	_ engine.SharedRes       = (*res)(nil)
+	_ engine.Readable        = (*res)(nil)
+	_ engine.ReversibleRes   = (*res)(nil)
+	_ engine.OverlappingRes  = (*res)(nil)
+	_ engine.DescribedRes    = (*res)(nil)
+	_ engine.TargetedRes     = (*res)(nil)
+	_ engine.Listable        = (*res)(nil)
+	_ engine.RefreshableRes  = (*res)(nil)
+	_ declaration.Identified = (*res)(nil)
+	_ engine.RootedRes       = (*res)(nil)
 )
 
 // resOf returns the worker of a resource that a Kind has made, nil for another resource.
@@ -205,7 +207,7 @@ func (r *res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 // GroupKey is the kind, the chosen one where it dispatches, and the target: all that is due is done at once.
 func (r *res) GroupKey() string {
 	w := r.worker()
-	return engine.NameOn(w.kind.id, w.Target())
+	return targets.Qualify(w.kind.id, w.Target())
 }
 
 // CheckApplyBatch checks and applies many in one call of the provider; those that have a controller of their own one by one.
@@ -356,7 +358,7 @@ func (k *Kind) shown(e *entry, target string) (engine.Res, error) {
 	if e.err != nil {
 		return nil, e.err
 	}
-	return k.show(engine.NameOn(k.titleOf(e.record), target), e.record, target)
+	return k.show(targets.Qualify(k.titleOf(e.record), target), e.record, target)
 }
 
 // errNoEnsure says why some kinds can't be reversed where nothing was there.

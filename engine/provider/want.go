@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 // want is what a resource asks for. It is immutable.
@@ -78,7 +79,7 @@ func (k *Kind) asked(r *res) (*want, error) {
 		}
 		w.record[a.Name] = v
 	}
-	errs = append(errs, k.namevars(engine.NameOff(w.title, r.Target()), w.record))
+	errs = append(errs, k.namevars(targets.Unqualify(w.title, r.Target()), w.record))
 	return w, errors.Join(errs...)
 }
 

@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
@@ -594,7 +593,7 @@ func TestBug12_WordsBeforeTheStart(t *testing.T) {
 				synctest.Wait()
 				select {
 				case err := <-ended:
-					_, abandoned := errors.AsType[*engine.AbandonedError](err)
+					_, abandoned := errors.AsType[*reactor.AbandonedError](err)
 					if early && err != nil || !early && !abandoned {
 						t.Errorf("Run returned %v", err)
 					}

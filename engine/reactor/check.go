@@ -106,7 +106,7 @@ func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []eng
 	}
 	for i := range outs {
 		if outs[i].Err == nil && i < len(vs) {
-			outs[i].Err = engine.CheckMembers(vs[i].Res)
+			outs[i].Err = checkMembers(vs[i].Res)
 		}
 		outs[i].Err = explain(ctx, callsafe.CopyError("CheckApply", outs[i].Err))
 		outs[i].OK = outs[i].OK && outs[i].Err == nil

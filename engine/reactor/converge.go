@@ -3,14 +3,14 @@ package reactor
 import (
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 )
 
 // hasHeard reports whether the loop has, or is sure to get, the news of all that has happened before the graph came to rest. Else it
 // turns once more when it may have. The host is asked once at a time.
 func (l *loop) hasHeard() bool {
-	host, ok := l.opt.Host.(engine.HearingHost)
+	host, ok := l.opt.Host.(hosting.Hearer)
 	h, stirs := &l.hearing, l.hearing.stirs
 	heard := h.heard.Load()
 	if !ok || heard == stirs {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 )
@@ -112,7 +113,7 @@ func TestNotConvergedWhileLeft(t *testing.T) {
 		defer rg.close()
 		left := false
 		writes := &fake{w: w, check: func(ctx context.Context, f *fake, apply bool) (bool, error) {
-			left = f.init.Host.(engine.WritingHost).Writing(ctx, "/made")
+			left = f.init.Host.(hosting.Writers).Writing(ctx, "/made")
 			return true, nil
 		}}
 		writes.watch = watching(nil, "/made")

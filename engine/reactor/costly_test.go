@@ -152,7 +152,7 @@ func TestFindingB1AbandonNamesTheCost(t *testing.T) {
 				close(h.killed)
 			}
 			err := <-rg.done
-			ab, ok := errors.AsType[*engine.AbandonedError](err)
+			ab, ok := errors.AsType[*reactor.AbandonedError](err)
 			want := []string{"dpkg of fake[p]: the database is left half written"}
 			if !ok || !slices.Equal(ab.Cut, want) || !strings.Contains(err.Error(), "cut off: "+want[0]) {
 				t.Errorf("%v", err)

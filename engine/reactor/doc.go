@@ -51,7 +51,7 @@
 //   - one for the cleanup at the end.
 //
 // Run owns all of them and returns when they have ended. The one exception is Abandon: then it
-// returns an engine.AbandonedError that names the vertices whose methods did not end.
+// returns an AbandonedError that names the vertices whose methods did not end.
 //
 // # Laws
 //

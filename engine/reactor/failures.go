@@ -3,11 +3,11 @@ package reactor
 import (
 	"fmt"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 // failures are the failed vertices without a retry in the graph: they are tried again at once when
@@ -98,7 +98,7 @@ func (p *places) note(v *vertex, decl *resgraph.Vertex) {
 		return
 	}
 	on := ""
-	if err := callsafe.Do("Target", func() error { on = engine.TargetOf(v.Res); return nil }); err != nil || on == "" {
+	if err := callsafe.Do("Target", func() error { on = targets.Of(v.Res); return nil }); err != nil || on == "" {
 		return
 	}
 	if *p == nil {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
@@ -14,13 +16,13 @@ import (
 type vertexHost vertex
 
 var (
-	_ engine.Host        = (*vertexHost)(nil)
-	_ engine.SharedHost  = (*vertexHost)(nil)
-	_ engine.WaitingHost = (*vertexHost)(nil)
-	_ engine.WritingHost = (*vertexHost)(nil)
-	_ safepath.Host      = (*vertexHost)(nil)
+	_ engine.Host     = (*vertexHost)(nil)
+	_ hosting.Sharer  = (*vertexHost)(nil)
+	_ hosting.Waiter  = (*vertexHost)(nil)
+	_ hosting.Writers = (*vertexHost)(nil)
+	_ safepath.Host   = (*vertexHost)(nil)
 
-	_ engine.PlanningHost = (*vertexHost)(nil)
+	_ planning.Host = (*vertexHost)(nil)
 )
 
 // Watch implements engine.Host.
@@ -66,12 +68,12 @@ func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error
 // Clock is asked for by engine.ClockOf.
 func (h *vertexHost) Clock() clock.Clock { return h.core.opt.Clock }
 
-// Waits implements engine.WaitingHost.
+// Waits implements hosting.Waiter.
 func (h *vertexHost) Waits(ctx context.Context) (done func()) { return (*vertex)(h).wait(ctx) }
 
-// Writing implements engine.WritingHost.
+// Writing implements hosting.Writers.
 func (h *vertexHost) Writing(ctx context.Context, path string) bool {
-	host, ok := h.core.opt.Host.(engine.WritingHost)
+	host, ok := h.core.opt.Host.(hosting.Writers)
 	switch {
 	case !ok:
 		return false
@@ -93,12 +95,12 @@ func (h *vertexHost) Paths() safepath.Walker {
 	return h.core.opt.Layer.Paths(h)
 }
 
-// Plans implements engine.PlanningHost.
+// Plans implements planning.Host.
 func (h *vertexHost) Plans(kind, name string) bool {
 	return h.core.opt.Layer != nil && h.core.opt.Layer.Plans(kind, name)
 }
 
-// Frees implements engine.PlanningHost.
+// Frees implements planning.Host.
 func (h *vertexHost) Frees(path string) bool {
 	if h.core.opt.Layer == nil || (*vertex)(h).onlyLooks() {
 		return false
@@ -109,7 +111,7 @@ func (h *vertexHost) Frees(path string) bool {
 	return true
 }
 
-// Untold implements engine.PlanningHost.
+// Untold implements planning.Host.
 func (h *vertexHost) Untold() { h.Awaits("") }
 
 // Awaits implements Looker.
@@ -123,7 +125,7 @@ func (h *vertexHost) Awaits(resource string) {
 // Moved implements Looker.
 func (h *vertexHost) Moved() { h.core.moved.Store((*vertex)(h), nil) }
 
-// SharedOf implements engine.SharedHost.
+// SharedOf implements hosting.Sharer.
 func (h *vertexHost) SharedOf(key string) engine.Shared {
 	return h.core.env.SharedOf(key)
 }

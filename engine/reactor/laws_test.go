@@ -689,7 +689,7 @@ func TestLaw15Abandon(t *testing.T) {
 		rg.r.Abandon()
 		rg.r.Abandon()
 		err := <-rg.done
-		ab, ok := errors.AsType[*engine.AbandonedError](err)
+		ab, ok := errors.AsType[*reactor.AbandonedError](err)
 		if !ok || !slices.Equal(ab.Resources, []string{"fake[deaf]"}) {
 			t.Errorf("Run returned %v", err)
 		}

@@ -6,13 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
 // Run runs until the context ends, and then stops everything and waits for it.
-// It returns nil, an *engine.AbandonedError after Abandon, or an error of the
+// It returns nil, an *AbandonedError after Abandon, or an error of the
 // store before anything was started. It may be called once.
 func (r *Reactor) Run(ctx context.Context) error {
 	defer close(r.stopped)
@@ -97,7 +96,7 @@ func (l *loop) stop() error {
 	if l.waitOrQuit(clean, late.C, l.tellStopping) && ended && locked && len(l.costly.losses()) == 0 {
 		return nil
 	}
-	return &engine.AbandonedError{Resources: l.unfinished(), Methods: l.calls.methods(), Cut: l.costly.losses()}
+	return &AbandonedError{Resources: l.unfinished(), Methods: l.calls.methods(), Cut: l.costly.losses()}
 }
 
 // runningAtEnd returns the vertices that run, with the states in which they rested before.

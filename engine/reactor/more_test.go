@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
@@ -574,7 +575,7 @@ func TestFindingQ3WaitTakesNoSlot(t *testing.T) {
 		d := newDecl(t)
 		for i := range 50 {
 			d.add(fmt.Sprintf("%d", i), &fake{w: newWorld(), check: func(ctx context.Context, f *fake, _ bool) (bool, error) {
-				defer engine.Waits(ctx, f.init.Host)()
+				defer hosting.Waits(ctx, f.init.Host)()
 				return true, clock.Sleep(ctx, engine.ClockOf(f.init.Host), time.Second)
 			}})
 		}

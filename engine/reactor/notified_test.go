@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
@@ -38,7 +39,7 @@ type noticeHost struct {
 
 // noticeSub is one of its subscriptions.
 type noticeSub struct {
-	engine.Notice
+	hosting.Notice
 	path   string
 	closed bool
 	causes int
@@ -46,7 +47,7 @@ type noticeSub struct {
 	h      *noticeHost
 }
 
-func (h *noticeHost) Notify(paths []string, _ engine.WatchOptions, n engine.Notice) (engine.Subscription, error) {
+func (h *noticeHost) Notify(paths []string, _ engine.WatchOptions, n hosting.Notice) (engine.Subscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.err != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/internal/semaphore"
 )
 
 // semasOf returns the semaphores that vertices ask for: the ones that hosts share, or the others.
@@ -19,7 +20,7 @@ func semasOf(vs []*vertex, shared bool) (texts []string) {
 
 func semasIn(m *engine.MetaParams, shared bool) (texts []string) {
 	for _, text := range m.Sema {
-		if _, _, is := engine.SharedSema(text); is == shared {
+		if _, _, is := semaphore.Shared(text); is == shared {
 			texts = append(texts, text)
 		}
 	}
@@ -109,8 +110,8 @@ func (x *runner) takePlaces(ctx context.Context, end context.CancelCauseFunc, le
 	}
 	defer lead.wait(ctx)()
 	for _, text := range list {
-		name, count, _ := engine.ParseSema(text)
-		topic, name, _ := engine.SharedSema(name)
+		name, count, _ := semaphore.Parse(text)
+		topic, name, _ := semaphore.Shared(name)
 		free, lost, err := x.opt.Place(ctx, topic, name, count)
 		if err != nil {
 			return p, err
@@ -134,7 +135,7 @@ func (x *runner) takePlaces(ctx context.Context, end context.CancelCauseFunc, le
 // may name one semaphore: all/up and all/up:1.
 func sharedSemas(texts []string) (list []string, err error) {
 	for _, text := range texts {
-		name, count, err := engine.ParseSema(text)
+		name, count, err := semaphore.Parse(text)
 		if err != nil {
 			return nil, err
 		}

@@ -90,7 +90,7 @@ type hearing struct {
 }
 
 // hearFor is how long the host may take, and a resource that leaves. Where a file system does not answer, or a method does not return, that
-// keeps no graph from converging. It is longer than the two seconds for which a name may be on its way; see engine.WritingHost.
+// keeps no graph from converging. It is longer than the two seconds for which a name may be on its way; see hosting.Writers.
 const hearFor = 3 * time.Second
 
 // named returns the vertex of the present graph with an id, nil if there is none.

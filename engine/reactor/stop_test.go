@@ -34,7 +34,7 @@ func (rg *rig) abandon() []string {
 	rg.r.Abandon()
 	select {
 	case err := <-rg.done:
-		ab, ok := errors.AsType[*engine.AbandonedError](err)
+		ab, ok := errors.AsType[*reactor.AbandonedError](err)
 		if !ok {
 			rg.t.Fatalf("Run returned %v", err)
 		}

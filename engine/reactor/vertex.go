@@ -151,9 +151,9 @@ type said struct {
 	changes []engine.Change
 	print   uint64 // of the prints of changes
 	sent    values.Sent
-	untold  bool           // see engine.PlanningHost
+	untold  bool           // see planning.Host
 	awaits  string         // the vertex that has to run before the outcome can be told; see Looker
-	frees   string         // a path; see engine.PlanningHost
+	frees   string         // a path; see planning.Host
 	leaves  bool           // something to a process that is in the middle of writing it
 	newest  *engine.Newest // of its last command that shows its lines; nil for none
 	led     *engine.Cause  // counts as a cause of this run: see catchUp; nil for none

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/internal/apart"
 )
@@ -129,7 +130,7 @@ func (s *silent) tell(log *slog.Logger) {
 // notified makes the subscription of v in the place of its Watch, with no goroutine that
 // waits, and reports false if Watch has to be called.
 func (c *core) notified(ctx *watch.Context, v *vertex) bool {
-	host, ok := c.opt.Host.(engine.NotifyingHost)
+	host, ok := c.opt.Host.(hosting.Notifier)
 	if !ok || !v.abil.watched {
 		return false
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -535,7 +536,7 @@ func laterWriter(t *testing.T, pause time.Duration) {
 		again = false
 		h.TouchBy("/d/f", mv) // after the run has begun
 		time.Sleep(pause)
-		if f.init.Host.(engine.WritingHost).Writing(ctx, "/d/f") {
+		if f.init.Host.(hosting.Writers).Writing(ctx, "/d/f") {
 			t.Error("somebody writes")
 		}
 		f.init.Change(engine.Change{Field: "content"})

@@ -16,7 +16,7 @@ type data struct {
 
 func (*data) Default() engine.Res { return nil }
 
-func (*data) MetaParams() *engine.MetaParams { return engine.DefaultMetaParams() }
+func (*data) MetaParams() *engine.MetaParams { return new(engine.MetaParams) }
 
 // TestTakeOfData: the image holds what is not the default, and what must be given.
 func TestTakeOfData(t *testing.T) {

@@ -286,7 +286,7 @@ func texts(v any) []string {
 // encodeMeta returns the metaparameters that are not the defaults, as DecodeMeta reads
 // them.
 func encodeMeta(m *engine.MetaParams) (map[string]any, error) {
-	plain, err := schema.EncodeChanged(m, engine.DefaultMetaParams())
+	plain, err := schema.EncodeChanged(m, new(engine.MetaParams))
 	if err == nil && m.Retry == engine.RetryNever {
 		plain["retry"] = int64(0)
 	}

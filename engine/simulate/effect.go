@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/params"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -40,7 +41,7 @@ func workOf(r engine.Res, changes []engine.Change) (work engine.Res, writes []st
 		work, err := without(r, apart)
 		return work, writes, true, err
 	}
-	able, ok := engine.As[engine.PartlyRootedRes](r)
+	able, ok := engine.As[planning.PartlyRooted](r)
 	if !ok {
 		return nil, nil, false, nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
@@ -75,9 +76,9 @@ func (h *handle) Clock() clock.Clock { return engine.ClockOf(h.Host) }
 // Paths implements safepath.Host.
 func (h *handle) Paths() safepath.Walker { return h.r.machine.folder.Paths() }
 
-// SharedOf implements engine.SharedHost.
+// SharedOf implements hosting.Sharer.
 func (h *handle) SharedOf(key string) engine.Shared {
-	if s, ok := h.Host.(engine.SharedHost); ok {
+	if s, ok := h.Host.(hosting.Sharer); ok {
 		return s.SharedOf(key)
 	}
 	return nil

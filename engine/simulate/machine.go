@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 // Machine has the things of a simulated machine. The zero value is of no use, see NewMachine.
@@ -225,5 +226,5 @@ func Parameters(kinds *engine.Registry, kind string, n *schema.Node) (ref schema
 			set[f.Key] = all.(map[string]any)[f.Key]
 		}
 	}
-	return schema.Ref{Kind: kind, Name: engine.NameOn(name.Text, engine.TargetOf(r))}, set, nil
+	return schema.Ref{Kind: kind, Name: targets.Qualify(name.Text, targets.Of(r))}, set, nil
 }

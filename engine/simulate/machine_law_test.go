@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/simulate"
+	"github.com/reactivegraph/mgmt/engine/targets"
 	"github.com/reactivegraph/mgmt/traits"
 )
 
@@ -257,8 +258,8 @@ func TestTargets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := schema.Set(r, "target", "tower"); err != nil || engine.TargetOf(r) != "tower" {
-		t.Errorf("its target is %q, %v", engine.TargetOf(r), err)
+	if err := schema.Set(r, "target", "tower"); err != nil || targets.Of(r) != "tower" {
+		t.Errorf("its target is %q, %v", targets.Of(r), err)
 	}
 	ref, _, ds := simulate.Parameters(kinds, "beacon", node("name", text("top"), "target", text("tower")))
 	if ref.ID() != "beacon[top@tower]" || ds.Err() != nil {

@@ -8,7 +8,9 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 // info is what all resources of one simulated kind have in common.
@@ -34,7 +36,7 @@ var (
 	_ engine.LeavingRes     = (*res)(nil)
 	_ engine.ClashingRes    = (*res)(nil)
 	_ engine.VirtualRes     = (*res)(nil)
-	_ engine.ExposingRes    = (*res)(nil)
+	_ declaration.Exposing  = (*res)(nil)
 	_ engine.OverlappingRes = (*res)(nil)
 	_ engine.CollectableRes = (*res)(nil)
 	_ engine.TargetedRes    = (*res)(nil)
@@ -80,7 +82,7 @@ func (r *res) Collects() bool { return r.abilities.Collectable }
 
 // Identity is that of the kind; nil for one that finds it in its fields alone.
 func (r *res) Identity() (map[string]string, error) {
-	if i, ok := engine.As[engine.IdentifiedRes](r.Res); ok {
+	if i, ok := engine.As[declaration.Identified](r.Res); ok {
 		return i.Identity()
 	}
 	return nil, nil
@@ -90,7 +92,7 @@ func (r *res) Identity() (map[string]string, error) {
 func (r *res) Targeted() bool { return r.abilities.Targeted }
 
 // Target is that of the kind.
-func (r *res) Target() string { return engine.TargetOf(r.Res) }
+func (r *res) Target() string { return targets.Of(r.Res) }
 
 // Init keeps the handle.
 func (r *res) Init(init *engine.Init) error {
@@ -165,7 +167,7 @@ func (r *res) Clashes(other engine.Res) error {
 
 // Exposes asks the kind; a kind that can't tell exposes nothing.
 func (r *res) Exposes(params []string) (string, schema.Mode) {
-	if e, ok := engine.As[engine.ExposingRes](r.Res); ok {
+	if e, ok := engine.As[declaration.Exposing](r.Res); ok {
 		return e.Exposes(params)
 	}
 	var none schema.Mode

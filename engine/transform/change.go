@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
+	"github.com/reactivegraph/mgmt/engine/targets"
 	"github.com/reactivegraph/mgmt/graph"
 )
 
@@ -297,7 +298,7 @@ func (c *Change) describe(n int32) {
 // is not asked here.
 func alike(was, now *resgraph.Vertex, uids []autoedge.UID) bool {
 	_, surveyed := engine.As[engine.SurveyedRes](now.Res)
-	return !surveyed && takesPart(was) == takesPart(now) && engine.TargetOf(was.Res) == engine.TargetOf(now.Res) &&
+	return !surveyed && takesPart(was) == takesPart(now) && targets.Of(was.Res) == targets.Of(now.Res) &&
 		isLeaving(was) == isLeaving(now) && reflect.DeepEqual(uidsOf(was), uids)
 }
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
+	"github.com/reactivegraph/mgmt/engine/targets"
 )
 
 // index finds the UIDs of a graph, by the Go type of the UID and its space: a UID
@@ -137,7 +137,7 @@ func (s *index) named(u autoedge.UID, asker int32) int32 {
 
 // apart reports whether two vertices are about different machines: the UIDs of one of them mean nothing to the other.
 func (s *index) apart(a, b int32) bool {
-	return engine.TargetOf(s.g.Value(int(a)).Res) != engine.TargetOf(s.g.Value(int(b)).Res)
+	return targets.Of(s.g.Value(int(a)).Res) != targets.Of(s.g.Value(int(b)).Res)
 }
 
 // prefixUID is a UID that asks for all UIDs of some type whose hashes have a beginning.

@@ -211,7 +211,7 @@ func wished(list []gapi.CollectDecl, host, kind, name string) bool {
 
 // hiddenExport reports whether a declaration is exported and hidden.
 func hiddenExport(r *gapi.Declaration) bool {
-	m := engine.DefaultMetaParams()
+	m := new(engine.MetaParams)
 	if r.Res != nil {
 		c := *engine.MetaOf(r.Res)
 		m = &c

@@ -108,7 +108,7 @@ func TestRoundTrip(t *testing.T) {
 	x := &thing{Text: "ü\n\"%"}
 	x.SetKind("thing")
 	x.SetName("a/b[c] %2F")
-	m := engine.DefaultMetaParams()
+	m := new(engine.MetaParams)
 	m.Export, m.Hidden, m.Retry, m.Sema, m.Poll = []string{"*", "web1", "group:db"}, true, engine.RetryNever, []string{"local"}, 60e9
 	x.SetMetaParams(m)
 	keys, err := hosts.ExportKeys("me/2", x)
@@ -124,7 +124,7 @@ func TestRoundTrip(t *testing.T) {
 		if len(found) != 1 || len(notes) > 0 || found[0].Name != x.Name() || found[0].From != "me/2" {
 			t.Fatal(found, notes)
 		}
-		got, meta := &thing{}, engine.DefaultMetaParams()
+		got, meta := &thing{}, new(engine.MetaParams)
 		if ds := append(schema.Decode(found[0].Value, got), engine.DecodeMeta(found[0].Meta, meta)...); len(ds) > 0 {
 			t.Error(ds)
 		}

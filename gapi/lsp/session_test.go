@@ -56,7 +56,7 @@ func testOptions(t *testing.T, checks *atomic.Int64) Options {
 	if err := reg.Register("note", func() engine.Res { return &note{} }); err != nil {
 		t.Fatal(err)
 	}
-	meta, err := schema.Of(engine.DefaultMetaParams().Outright())
+	meta, err := schema.Of(new(engine.MetaParams).Outright())
 	if err != nil {
 		t.Fatal(err)
 	}

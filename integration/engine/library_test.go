@@ -123,7 +123,7 @@ func TestFindingM3AfterTheEnd(t *testing.T) {
 }
 
 func isAbandoned(err error) bool {
-	a, ok := errors.AsType[*engine.AbandonedError](err)
+	a, ok := errors.AsType[*reactor.AbandonedError](err)
 	return ok && len(a.Resources)+len(a.Cut) == 0 && err.Error() == "abandoned"
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/look"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/static"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -165,9 +166,9 @@ func statedGraph(def *definition, recv bool, meta map[string]any) *gapi.Declared
 	if def.says.Targeted {
 		on = "router"
 	}
-	a := g.Add("stated", engine.NameOn("a", on), &stated{def: def, Text: "wanted"})
-	b := g.Add("stated", engine.NameOn("b", on), &stated{def: def, Text: "wanted"})
-	c := g.Add("stated", engine.NameOn("c", on), &stated{def: def})
+	a := g.Add("stated", targets.Qualify("a", on), &stated{def: def, Text: "wanted"})
+	b := g.Add("stated", targets.Qualify("b", on), &stated{def: def, Text: "wanted"})
+	c := g.Add("stated", targets.Qualify("c", on), &stated{def: def})
 	c.Listen(a, b)
 	for _, r := range []*static.Resource{a, b, c} {
 		if meta != nil {

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provider"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -203,7 +203,7 @@ func TestTypeThatHangs(t *testing.T) {
 	close(abandon)
 	select {
 	case err := <-done:
-		if ab, ok := errors.AsType[*engine.AbandonedError](err); !ok {
+		if ab, ok := errors.AsType[*reactor.AbandonedError](err); !ok {
 			t.Errorf("the error is %v", err)
 		} else {
 			t.Log(ab)

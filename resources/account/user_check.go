@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/account/backends"
@@ -304,7 +305,7 @@ func (u *users) canSet(ctx context.Context, r *UserRes, to *backends.Attributes,
 			return fmt.Errorf("there is no group %s", name)
 		}
 	}
-	if to.GID != nil && !slices.Contains(slices.Collect(maps.Values(u.groups)), *to.GID) && !engine.Plans(r.Handle().Host, "group", strconv.Itoa(*to.GID)) {
+	if to.GID != nil && !slices.Contains(slices.Collect(maps.Values(u.groups)), *to.GID) && !planning.Makes(r.Handle().Host, "group", strconv.Itoa(*to.GID)) {
 		return fmt.Errorf("there is no group with the number %d", *to.GID)
 	}
 	return nil

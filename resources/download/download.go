@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -31,16 +32,16 @@ func init() {
 }
 
 var (
-	_ engine.RefreshableRes  = (*Res)(nil)
-	_ engine.SendableRes     = (*Res)(nil)
-	_ engine.RecvableRes     = (*Res)(nil)
-	_ engine.ClashingRes     = (*Res)(nil)
-	_ engine.ReversibleRes   = (*Res)(nil)
-	_ engine.PartlyRootedRes = (*Res)(nil)
-	_ engine.Readable        = (*Res)(nil)
-	_ engine.SharedRes       = (*Res)(nil)
-	_ engine.OverlappingRes  = (*Res)(nil)
-	_ engine.DescribedRes    = (*Res)(nil)
+	_ engine.RefreshableRes = (*Res)(nil)
+	_ engine.SendableRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ planning.PartlyRooted = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 // Res is a file that comes from a server.

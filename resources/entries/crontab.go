@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/crontab"
@@ -306,10 +307,10 @@ func (c *crontabs) ask(ctx context.Context, rt *provider.Runtime, user string) (
 	switch {
 	case res.ExitCode != 0 && strings.Contains(said, "no crontab for"):
 		return &crontab.File{}, nil
-	case res.ExitCode != 0 && strings.Contains(said, "unknown") && engine.Plans(rt.Host, "user", user):
+	case res.ExitCode != 0 && strings.Contains(said, "unknown") && planning.Makes(rt.Host, "user", user):
 		return &crontab.File{}, nil // of a user that a plan makes
 	case res.ExitCode != 0:
-		engine.Untold(rt.Host)
+		planning.Untold(rt.Host)
 		return nil, fmt.Errorf("the crontab of %s can't be read: %s -l has ended with %d: %s", user, c.program, res.ExitCode, said)
 	case res.Truncated:
 		return nil, fmt.Errorf("the crontab of %s is not read: %w", user, &textpart.TooLargeError{Max: textfile.MaxText})

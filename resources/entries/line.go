@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -30,14 +31,14 @@ func init() {
 
 var (
 	_ engine.RecvableRes    = (*Line)(nil)
-	_ engine.StatedRes      = (*Line)(nil)
+	_ declaration.Stated    = (*Line)(nil)
 	_ engine.ClashingRes    = (*Line)(nil)
 	_ engine.ReversibleRes  = (*Line)(nil)
 	_ engine.Readable       = (*Line)(nil)
 	_ engine.SharedRes      = (*Line)(nil)
 	_ engine.OverlappingRes = (*Line)(nil)
 	_ engine.DescribedRes   = (*Line)(nil)
-	_ engine.LintedRes      = (*Line)(nil)
+	_ declaration.Linted    = (*Line)(nil)
 )
 
 // The states of a line.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
@@ -249,7 +250,7 @@ With the metaparameter ` + "`reverse: true`" + ` an added line is removed when i
 come back: where they stood is not kept.`
 }
 
-var _ engine.ExposingRes = (*Line)(nil)
+var _ declaration.Exposing = (*Line)(nil)
 
 // Exposes says that the content is in the file.
 // The mode is unknown to a line, so it is empty; a file resource may say it.

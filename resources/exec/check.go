@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -52,7 +53,7 @@ func (x *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	looks := x.Changes == never
 	if looks {
-		engine.Untold(x.init.Host)
+		planning.Untold(x.init.Host)
 	} else {
 		x.init.Change(engine.Change{Verb: verb})
 		if !apply {
@@ -132,7 +133,7 @@ func (x *Res) allowed(ctx context.Context) (bool, error) {
 		}
 	}
 	if x.IfCmd != "" || x.NIfCmd != "" {
-		engine.Untold(x.init.Host)
+		planning.Untold(x.init.Host)
 	}
 	if x.IfCmd != "" {
 		if ok, err := x.askIf(ctx); !ok || err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/traits"
@@ -27,7 +28,7 @@ var (
 	_ engine.SendableRes    = (*Res)(nil)
 	_ engine.OverlappingRes = (*Res)(nil)
 	_ engine.DescribedRes   = (*Res)(nil)
-	_ engine.LintedRes      = (*Res)(nil)
+	_ declaration.Linted    = (*Res)(nil)
 )
 
 // defaultGrace is how long a command has between SIGTERM and SIGKILL when it has

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/unix"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -373,7 +374,7 @@ func (c *run) change(n node, field string, from, to any, verb engine.Verb) {
 // begun reports whether somebody is in the middle of writing, replacing or removing what is at n. Then the run leaves
 // it, since the host wakes the resource when he is done.
 func (c *run) begun(n node) bool {
-	host, ok := c.res.init.Host.(engine.WritingHost)
+	host, ok := c.res.init.Host.(hosting.Writers)
 	if !ok || !c.alters {
 		return false
 	}

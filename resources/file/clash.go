@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -133,7 +134,7 @@ func (r *Res) given(key, value string) string {
 	return value
 }
 
-var _ engine.ExposingRes = (*Res)(nil)
+var _ declaration.Exposing = (*Res)(nil)
 
 // Exposes says that the content is in the file, and which mode that has.
 func (r *Res) Exposes(params []string) (string, schema.Mode) {

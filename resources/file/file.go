@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
@@ -342,7 +343,7 @@ func (r *Res) shared() *files.Shared {
 
 var (
 	_ engine.RecvableRes    = (*Res)(nil)
-	_ engine.StatedRes      = (*Res)(nil)
+	_ declaration.Stated    = (*Res)(nil)
 	_ engine.EdgeableRes    = (*Res)(nil)
 	_ engine.ReversibleRes  = (*Res)(nil)
 	_ engine.Readable       = (*Res)(nil)

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
@@ -131,7 +132,7 @@ func (r *Res) Undone() bool { return r.undo == nil || !r.undo.waits.Load() }
 // tries again.
 func (c *run) unmake(n node) error {
 	err := c.takeBack(n)
-	if err == nil && c.res.Undone() && (c.apply || engine.Frees(c.res.init.Host, c.path)) {
+	if err == nil && c.res.Undone() && (c.apply || planning.Frees(c.res.init.Host, c.path)) {
 		c.res.tell("")
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/traits"
@@ -19,7 +20,7 @@ func init() { engine.RegisterResource("kv", func() engine.Res { return &Res{} })
 var (
 	_ engine.Res            = (*Res)(nil)
 	_ engine.RecvableRes    = (*Res)(nil)
-	_ engine.StatedRes      = (*Res)(nil)
+	_ declaration.Stated    = (*Res)(nil)
 	_ engine.SendableRes    = (*Res)(nil)
 	_ engine.OverlappingRes = (*Res)(nil)
 	_ engine.CollectableRes = (*Res)(nil)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/mounttab"
@@ -25,15 +26,15 @@ func init() {
 }
 
 var (
-	_ engine.ClashingRes     = (*Res)(nil)
-	_ engine.RecvableRes     = (*Res)(nil)
-	_ engine.ReversibleRes   = (*Res)(nil)
-	_ engine.PartlyRootedRes = (*Res)(nil)
-	_ engine.Readable        = (*Res)(nil)
-	_ engine.Listable        = (*Res)(nil)
-	_ engine.SharedRes       = (*Res)(nil)
-	_ engine.OverlappingRes  = (*Res)(nil)
-	_ engine.DescribedRes    = (*Res)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ planning.PartlyRooted = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 // States of a mount.

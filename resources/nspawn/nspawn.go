@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -28,7 +29,7 @@ func init() {
 var (
 	_ engine.ClashingRes    = (*Res)(nil)
 	_ engine.RecvableRes    = (*Res)(nil)
-	_ engine.StatedRes      = (*Res)(nil)
+	_ declaration.Stated    = (*Res)(nil)
 	_ engine.RefreshableRes = (*Res)(nil)
 	_ engine.SendableRes    = (*Res)(nil)
 	_ engine.ReversibleRes  = (*Res)(nil)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
@@ -274,7 +275,7 @@ func (r *Res) byOthers(ctx context.Context, m *virtual.Module, asked bool) (bool
 // has ended by itself. The run keeps no other one waiting meanwhile.
 func (r *Res) lasts(ctx context.Context, m *virtual.Module) error {
 	h := r.Handle().Host
-	defer engine.Waits(ctx, h)()
+	defer hosting.Waits(ctx, h)()
 	c := engine.ClockOf(h)
 	sub, err := m.Watch(ctx, []string{backends.Watched(r.Name(), r.Session)})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
@@ -49,8 +50,8 @@ type host struct {
 }
 
 var (
-	_ systemd1.Sharing   = host{}
-	_ engine.WaitingHost = host{}
+	_ systemd1.Sharing = host{}
+	_ hosting.Waiter   = host{}
 )
 
 // Turn implements systemd1.Sharing.
@@ -59,8 +60,8 @@ func (h host) Turn() *systemd1.Turn { return h.turn }
 // Clock is asked for by engine.ClockOf.
 func (h host) Clock() clock.Clock { return engine.ClockOf(h.Host) }
 
-// Waits implements engine.WaitingHost.
-func (h host) Waits(ctx context.Context) (done func()) { return engine.Waits(ctx, h.Host) }
+// Waits implements hosting.Waiter.
+func (h host) Waits(ctx context.Context) (done func()) { return hosting.Waits(ctx, h.Host) }
 
 // Shared is what services of one manager have in common.
 func (r *Res) Shared() (string, func(context.Context, engine.Host) (engine.Shared, error)) {

@@ -15,6 +15,8 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/declaration"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/confined"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
@@ -31,16 +33,16 @@ func init() {
 }
 
 var (
-	_ engine.RecvableRes     = (*Res)(nil)
-	_ engine.StatedRes       = (*Res)(nil)
-	_ engine.ClashingRes     = (*Res)(nil)
-	_ engine.ReversibleRes   = (*Res)(nil)
-	_ engine.PartlyRootedRes = (*Res)(nil)
-	_ engine.Readable        = (*Res)(nil)
-	_ engine.Listable        = (*Res)(nil)
-	_ engine.SharedRes       = (*Res)(nil)
-	_ engine.OverlappingRes  = (*Res)(nil)
-	_ engine.DescribedRes    = (*Res)(nil)
+	_ engine.RecvableRes    = (*Res)(nil)
+	_ declaration.Stated    = (*Res)(nil)
+	_ engine.ClashingRes    = (*Res)(nil)
+	_ engine.ReversibleRes  = (*Res)(nil)
+	_ planning.PartlyRooted = (*Res)(nil)
+	_ engine.Readable       = (*Res)(nil)
+	_ engine.Listable       = (*Res)(nil)
+	_ engine.SharedRes      = (*Res)(nil)
+	_ engine.OverlappingRes = (*Res)(nil)
+	_ engine.DescribedRes   = (*Res)(nil)
 )
 
 // The file in which values are kept for the next boot, and how often the running ones are looked

@@ -52,7 +52,7 @@ func GraphSchema(a *App) ([]byte, error) {
 // MetaType is the type of the metaparameters with all defaults written out, as the
 // reference shows them.
 func MetaType() (*schema.Type, error) {
-	t, err := schema.Of(engine.DefaultMetaParams().Outright())
+	t, err := schema.Of(new(engine.MetaParams).Outright())
 	if err != nil {
 		return nil, fmt.Errorf("the metaparameters: %w", err)
 	}

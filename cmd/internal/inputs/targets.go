@@ -12,6 +12,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
+	"github.com/reactivegraph/mgmt/engine/targets"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -54,9 +55,9 @@ func On(d gapi.Declaration, target string) gapi.Declaration {
 	}
 	value := &schema.Node{Kind: schema.NodeMap}
 	if d.Value != nil {
-		value.Pairs = slices.DeleteFunc(slices.Clone(d.Value.Pairs), func(p schema.Pair) bool { return p.Key == engine.TargetKey })
+		value.Pairs = slices.DeleteFunc(slices.Clone(d.Value.Pairs), func(p schema.Pair) bool { return p.Key == targets.Key })
 	}
-	value.Pairs = append(value.Pairs, schema.Pair{Key: engine.TargetKey, Value: &schema.Node{Kind: schema.NodeString, Text: target}})
+	value.Pairs = append(value.Pairs, schema.Pair{Key: targets.Key, Value: &schema.Node{Kind: schema.NodeString, Text: target}})
 	d.Value = value
 	return d
 }

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 )
 
 // Of returns what all files have in common, or nil.
@@ -17,7 +18,7 @@ func Of(init *engine.Init) *Shared {
 
 // OfHost returns the shared state of all files, or nil, for a kind with another shared state.
 func OfHost(h engine.Host) *Shared {
-	sh, ok := h.(engine.SharedHost)
+	sh, ok := h.(hosting.Sharer)
 	if !ok {
 		return nil
 	}

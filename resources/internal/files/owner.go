@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 )
@@ -57,7 +58,7 @@ const Planned = 1<<32 - 2
 // Owners returns the numbers of a user and of a group, by name or number; -1 for an empty name. s may be nil.
 func (s *Shared) Owners(h engine.Host, owner, group string) (uid, gid int, err error) {
 	uid, err = s.UID(owner)
-	if err != nil && engine.Plans(h, "user", owner) {
+	if err != nil && planning.Makes(h, "user", owner) {
 		uid, err = Planned, nil
 	}
 	gid, gerr := s.GID(group)
@@ -69,7 +70,7 @@ func (s *Shared) Owners(h engine.Host, owner, group string) (uid, gid int, err e
 
 // PlansGroup reports whether another resource of a plan makes a group. A user may bring the group of its name.
 func PlansGroup(h engine.Host, group string) bool {
-	return engine.Plans(h, "group", group) || engine.Plans(h, "user", group)
+	return planning.Makes(h, "group", group) || planning.Makes(h, "user", group)
 }
 
 func lookupUser(name string) (int, error) {

@@ -196,7 +196,7 @@ func TestWaitsAreWithinBounds(t *testing.T) {
 		rapid.SampledFrom([]time.Duration{0, 1, time.Second, time.Hour, math.MaxInt64 / 2, math.MaxInt64}), rapid.Map(rapid.Int64Range(0, math.MaxInt64), func(n int64) time.Duration { return time.Duration(n) }),
 	)
 	rapid.Check(t, func(t *rapid.T) {
-		m := engine.DefaultMetaParams()
+		m := new(engine.MetaParams)
 		m.Retry = rapid.SampledFrom([]int{engine.RetryDefault, engine.RetryForever, 3}).Draw(t, "retry")
 		m.Delay, m.DelayMax, m.Poll = length.Draw(t, "delay"), length.Draw(t, "longest"), length.Draw(t, "poll")
 		err := rapid.SampledFrom(errs).Draw(t, "error")

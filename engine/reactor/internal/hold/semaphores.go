@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/internal/semaphore"
 )
 
 // Semaphores are the named semaphores of a reactor. Callable from any goroutine.
@@ -49,7 +49,7 @@ type Semaphore struct {
 // Named returns the semaphores of some texts, each once, in the order in which runs take them.
 func Named(texts []string) (list []Semaphore) {
 	for _, text := range texts {
-		name, count, err := engine.ParseSema(text)
+		name, count, err := semaphore.Parse(text)
 		if err != nil {
 			name, count = text, 1 // refused when the graph was built
 		}

@@ -420,7 +420,7 @@ func (s *script) pausing(word string, args []string) (string, error) {
 // again: "again default plain 3" for the wait after a failure by a plain error that was tried again
 // three times, where the graph says nothing of retry; "again 5 net 0 delay=1s delay_max=1m poll=2m" where it does.
 func again(args []string) (string, error) {
-	m := engine.DefaultMetaParams()
+	m := new(engine.MetaParams)
 	if n, err := strconv.Atoi(args[0]); err == nil {
 		m.Retry = n
 	}

@@ -3,12 +3,13 @@ package watch
 import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 )
 
 // Subscribe makes a subscription of the host in the place of a Watch, with no goroutine that
 // waits. It is called once, instead of Watch. Where it returns nil, Ended is called once, after
 // Result was set; after an error it is not, and there is no subscription.
-func (c *Context) Subscribe(host engine.NotifyingHost, paths []string, o engine.WatchOptions, subs *Subs, t Teller) error {
+func (c *Context) Subscribe(host hosting.Notifier, paths []string, o engine.WatchOptions, subs *Subs, t Teller) error {
 	c.teller = t
 	inner, err := host.Notify(paths, o, c)
 	if err != nil {
@@ -36,7 +37,7 @@ func (c *Context) keep(sub *subscription) error {
 	return nil
 }
 
-// Armed implements engine.Notice. mu is held while the Teller hears of it: after cancel,
+// Armed implements hosting.Notice. mu is held while the Teller hears of it: after cancel,
 // another Watch of the vertex may have begun.
 func (c *Context) Armed(err error) {
 	c.mu.Lock()
@@ -54,7 +55,7 @@ func (c *Context) Armed(err error) {
 	}
 }
 
-// Woken implements engine.Notice.
+// Woken implements hosting.Notice.
 func (c *Context) Woken() { c.teller.Event() }
 
-var _ engine.Notice = (*Context)(nil)
+var _ hosting.Notice = (*Context)(nil)

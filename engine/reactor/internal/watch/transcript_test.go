@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 )
@@ -34,8 +35,8 @@ type script struct {
 	now     int64
 	v       watch.Vertex
 	sources map[string]*source
-	notice  engine.Notice // of the subscription in the place of a Watch
-	told    []string      // by that, since the last command
+	notice  hosting.Notice // of the subscription in the place of a Watch
+	told    []string       // by that, since the last command
 	done    <-chan struct{}
 	called  chan string
 	stops   map[string]func() bool
@@ -91,8 +92,8 @@ type host struct {
 	first string
 }
 
-// Notify implements engine.NotifyingHost.
-func (h host) Notify(paths []string, _ engine.WatchOptions, n engine.Notice) (engine.Subscription, error) {
+// Notify implements hosting.Notifier.
+func (h host) Notify(paths []string, _ engine.WatchOptions, n hosting.Notice) (engine.Subscription, error) {
 	h.s.notice = n
 	h.s.tell("subscribes to " + strings.Join(paths, " "))
 	switch h.first {

@@ -1,4 +1,4 @@
-package engine
+package filename
 
 import (
 	"crypto/sha256"
@@ -8,18 +8,18 @@ import (
 
 // maxFileName leaves room for suffixes below the limit of 255 that most file
 // systems have.
-const maxFileName = 200
+const longest = 200
 
-// FileName turns a resource's name into one path element, one to one. Characters
+// Of turns a resource's name into one path element, one to one. Characters
 // that are not plain are escaped, and too long a name ends in a hash of the whole.
-func FileName(name string) string {
+func Of(name string) string {
 	s := url.PathEscape(name)
 	switch {
 	case s == "" || s == "." || s == "..":
 		return "%" + s
-	case len(s) <= maxFileName:
+	case len(s) <= longest:
 		return s
 	}
 	sum := sha256.Sum256([]byte(name))
-	return s[:maxFileName-2*8-1] + "~" + hex.EncodeToString(sum[:8])
+	return s[:longest-2*8-1] + "~" + hex.EncodeToString(sum[:8])
 }
