@@ -15,6 +15,7 @@ func (l *loop) event(v *vertex) {
 	if v.membership.suspended {
 		return // it is looked at anyway, or is no more
 	}
+	l.reconsider(v)
 	if v.hold.Deferred() == hold.ByOutside { // the cause of its wait may be over
 		l.disarm(v)
 	}
