@@ -19,17 +19,15 @@ import (
 // value is for none.
 type Approval = hold.Approval
 
-// Windows are the times in which something may be changed; see ParseWindow. With none, that is always.
+// Windows are the times in which something may be changed; see ParseWindows. With none, that is always.
 type Windows = hold.Windows
-
-// Window is one of them.
-type Window = hold.Window
 
 // ParseApproval reads changes, removals and kinds, separated by commas; off for none.
 func ParseApproval(s string) (Approval, error) { return hold.ParseApproval(s) }
 
-// ParseWindow reads days, times and a place, as in "mon-fri 08:00-17:00 Europe/Berlin".
-func ParseWindow(s string) (Window, error) { return hold.ParseWindow(s) }
+// ParseWindows reads windows, separated by semicolons, each of days, times and a place, as in "mon-fri 08:00-17:00 Europe/Berlin". Days
+// may be listed (sat,sun) or left out, and so may the place, for the time of this machine; off for none.
+func ParseWindows(s string) (Windows, error) { return hold.ParseWindows(s) }
 
 // guards are what has to allow each change.
 type guards struct {
@@ -151,21 +149,6 @@ func (l *loop) untilWindow(v *vertex, left time.Duration) {
 	})
 }
 
-// endHeld ends a run that a limit has kept from changing anything.
-func (l *loop) endHeld(v *vertex) {
-	l.runAgain(v)
-	l.report(v, Run{State: resgraph.StateHeld, Noop: true, Duration: v.run.job.out.took})
-	l.afterHeld(v)
-}
-
-// reconsider has v looked at that waits for an approval: somebody has altered it.
-func (l *loop) reconsider(v *vertex) {
-	if v.hold.HeldBy(LimitApproval) {
-		v.hold.Look()
-		l.updateHold(v)
-	}
-}
-
 // askedNoMore takes that v wants no more to change what it had asked for.
 func (l *loop) askedNoMore(v *vertex) {
 	if v.hold.EndAsk() {
@@ -186,6 +169,11 @@ type Decision struct {
 	Proposals []Proposal
 	By        string // who says so; text for people
 	Reason    string // the same
+}
+
+// Of reports whether it is about a resource.
+func (d *Decision) Of(resource string) bool {
+	return slices.ContainsFunc(d.Proposals, func(p Proposal) bool { return p.Resource == resource })
 }
 
 // UnapprovedError is the error of Resume for a resource that waits for an approval, which is asked for by Decide.

@@ -18,7 +18,7 @@ import (
 type guarded struct {
 	t     *testing.T
 	rg    *rig
-	w     *world
+	w     *stage
 	text  string
 	alter chan struct{} // its Watch says Event
 	look  func()        // when the text is looked at; nil for nothing
@@ -218,11 +218,11 @@ func TestApprove(t *testing.T) {
 // TestWindow: outside of the windows nothing is changed, but for what a person resumes.
 func TestWindow(t *testing.T) {
 	bubble(t, func(t *testing.T) { // begins on Saturday 2000-01-01 00:00 UTC
-		w, err := reactor.ParseWindow("mon-fri 08:00-17:00 UTC")
+		w, err := reactor.ParseWindows("mon-fri 08:00-17:00 UTC")
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := newGuarded(t, reactor.Options{Windows: reactor.Windows{w}, MaxChanges: reactor.Budget{Most: 100, Within: time.Hour}}, "")
+		g := newGuarded(t, reactor.Options{Windows: w, MaxChanges: reactor.Budget{Most: 100, Within: time.Hour}}, "")
 		defer g.rg.close()
 		if s := g.wants("", "window"); s.Held.For != 56*time.Hour {
 			t.Errorf("it is held for %s, want 56h", s.Held.For)
@@ -279,12 +279,12 @@ func TestParseWindow(t *testing.T) {
 		{"08:00-09:00 Europe/Berlin", "Sat 2026-03-28 08:30 +0000", "21h30m0s"}, // the night in which the hour is missing
 		{"02:30-03:30 Europe/Berlin", "Sun 2026-03-29 01:15 +0000", ""},         // the window begins in it
 	} {
-		w, err := reactor.ParseWindow(c.text)
+		w, err := reactor.ParseWindows(c.text)
 		at, terr := time.Parse(layout, c.at)
 		if err := errors.Join(err, terr); err != nil {
 			t.Fatal(err)
 		}
-		left, shut := reactor.Windows{w}.Shut(at)
+		left, shut := w.Shut(at)
 		got := ""
 		if shut {
 			got = left.String()
@@ -294,10 +294,10 @@ func TestParseWindow(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "is no window", "mon": "is no window", "mon 8-9": "no time of day", "mon 08:00": "has no end", "monday 08:00-09:00": "names no days",
+		" ": "is no window", "mon": "is no window", "mon 08:00-09:00 UTC;": "is no window", "mon 8-9": "no time of day", "mon 08:00": "has no end", "monday 08:00-09:00": "names no days",
 		"08:00-25:00": "no time of day", "24:00-25:00": "no time of day", "24:00-04:00": "at the end of a day", "08:00-09:00 Europe/Atlantis": "is no place", "mon 08:00-09:00 UTC more": "is no window",
 	} {
-		if _, err := reactor.ParseWindow(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := reactor.ParseWindows(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

@@ -23,6 +23,14 @@ func (l *loop) event(v *vertex) {
 	l.setDue(v, true)
 }
 
+// reconsider has v looked at that waits for an approval: somebody has altered it.
+func (l *loop) reconsider(v *vertex) {
+	if v.hold.HeldBy(LimitApproval) {
+		v.hold.Look()
+		l.updateHold(v)
+	}
+}
+
 // ready says that v may be run from now on, and has to be.
 func (l *loop) ready(v *vertex) {
 	l.m.Ready(v.slot)

@@ -89,6 +89,13 @@ func (l *loop) overBudget(v *vertex) {
 	l.endHeld(v)
 }
 
+// endHeld ends a run that a limit has kept from changing anything.
+func (l *loop) endHeld(v *vertex) {
+	l.runAgain(v)
+	l.report(v, Run{State: resgraph.StateHeld, Noop: true, Duration: v.run.job.out.took})
+	l.afterHeld(v)
+}
+
 // redo ends a run that did none of its work, without a report: there will be another one for the same reasons.
 func (l *loop) redo(v *vertex) {
 	l.runAgain(v)

@@ -87,7 +87,7 @@ func (v *Vertex) Begin() (told, pass bool) {
 func (v *Vertex) TakeBack(told bool, approved string) {
 	v.pass = v.pass || told
 	if approved != "" {
-		v.Approve(approved)
+		v.own().approved = approved
 	}
 }
 

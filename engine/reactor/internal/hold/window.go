@@ -58,6 +58,21 @@ func ParseWindow(s string) (w Window, err error) {
 	return w, nil
 }
 
+// ParseWindows reads windows, separated by semicolons; off or nothing for none.
+func ParseWindows(s string) (ws Windows, err error) {
+	if s == "" || s == "off" {
+		return nil, nil
+	}
+	for part := range strings.SplitSeq(s, ";") {
+		w, err := ParseWindow(part)
+		if err != nil {
+			return nil, err
+		}
+		ws = append(ws, w)
+	}
+	return ws, nil
+}
+
 func (w *Window) parseDays(list string) error {
 	for part := range strings.SplitSeq(list, ",") {
 		first, last, isRange := strings.Cut(part, "-")
@@ -92,7 +107,11 @@ func minutes(s string) (int, error) {
 // String writes what ParseWindow reads.
 func (w Window) String() string { return w.text }
 
+// String writes what ParseWindows reads.
 func (ws Windows) String() string {
+	if len(ws) == 0 {
+		return "off"
+	}
 	words := make([]string, len(ws))
 	for i, w := range ws {
 		words[i] = w.String()
