@@ -205,6 +205,9 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 	return cmp.Or(err, v.Refused)
 }
 
+// Decide approves changes that wait for that, or rejects them; see reactor.Reactor.Decide. Which ones wait stands in a Snapshot.
+func (e *Engine) Decide(ctx context.Context, d reactor.Decision) error { return e.reactor.Decide(ctx, d) }
+
 // ResumeHeld is Resume for those of some resources that are paused or held, and returns which; see
 // reactor.Reactor.ResumeHeld.
 func (e *Engine) ResumeHeld(ctx context.Context, resources []string) ([]string, error) {

@@ -269,6 +269,9 @@ type Options struct {
 	// ConvergedExit or NoopAll, the first graph is taken as it is.
 	Input string
 
+	Approve reactor.Approval // which changes wait for Decide; zero for none
+	Windows reactor.Windows  // when something may be changed; nil for always
+
 	MaxChanges reactor.Budget    // how much may be altered before the engine holds and waits for Resume; zero means without bound
 	Storm      *reactor.Storm    // when a resource runs too often and is slowed; reactor.DefaultStorm when nil
 	Flapping   *reactor.Flapping // when a resource counts as flapping and is left alone for a while; reactor.DefaultFlapping when nil

@@ -159,7 +159,7 @@ func (s *session) reactorOptions() reactor.Options {
 		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly, Layer: s.layer(),
 		Logger: s.lines.logger(&o.Observer, o.Logger), Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: was.All, Asking: was.Asking, Declared: s.declared(),
-		MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
+		Approve: o.Approve, Windows: o.Windows, MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
 		Heartbeat: o.Heartbeat, HeartbeatEvery: o.HeartbeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
 		Listener: s.listener(),

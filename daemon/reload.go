@@ -2,12 +2,16 @@ package daemon
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"reflect"
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/daemon/kinds"
 	"github.com/reactivegraph/mgmt/daemon/notices"
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -115,12 +119,27 @@ func (d *Daemon) renew(ctx context.Context) (*mgmt.Source, func() error, error) 
 	}, nil
 }
 
+// checkApprove refuses kinds that there are not: their changes would never be asked about.
+func checkApprove(a reactor.Approval, kinds *engine.Registry) (err error) {
+	for _, kind := range a.Kinds {
+		if !kinds.Has(kind) {
+			err = errors.Join(err, fmt.Errorf("approve: there is no kind %q", kind))
+		}
+	}
+	return err
+}
+
 // take has settings count. Kinds and limits come first, since they can fail.
 func (d *Daemon) take(ctx context.Context, next Next, set *kinds.Set, in *input.Input) error {
 	select {
 	case <-d.opened:
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+	if next.Limits != nil {
+		if err := checkApprove(next.Limits.Approve, set.Kinds()); err != nil {
+			return err
+		}
 	}
 	e, before := d.engine.Load(), d.set.Load()
 	others := set.Kinds() != before.Kinds()
@@ -129,7 +148,7 @@ func (d *Daemon) take(ctx context.Context, next Next, set *kinds.Set, in *input.
 			return err
 		}
 	}
-	if next.Limits != nil && *next.Limits != d.renewal.limits {
+	if next.Limits != nil && !reflect.DeepEqual(*next.Limits, d.renewal.limits) {
 		if err := e.SetLimits(ctx, *next.Limits); err != nil { // the end of the run, or of the request
 			return err
 		}

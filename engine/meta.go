@@ -35,7 +35,7 @@ type MetaParams struct {
 	Leaving    Leaving           `yaml:"leaving" mgmt:"enum=keep|undo|ask" doc:"What becomes of its work when the resource leaves the graph. With keep, as when absent, it stays; with undo, the state before its first change is brought back; with ask, the graph without it is held until mgmt resume, and then it stays."`
 	AutoEdge   *bool             `yaml:"autoedge" doc:"Take part in automatic edges."`
 	AutoGroup  *bool             `yaml:"autogroup" doc:"Allow to be run as a member of a group."`
-	Drift      Drift             `yaml:"drift" mgmt:"enum=fix|report" doc:"The action when the thing is not as declared: fix it, or report: say so, and repair nothing, ever."`
+	Drift      Drift             `yaml:"drift" mgmt:"enum=fix|report|ask" doc:"The action when the thing is not as declared: fix it; report: say so, and repair nothing, ever; or ask: what somebody else has altered waits for mgmt approve."`
 	Backend    string            `yaml:"backend" doc:"The backend, for a kind with several ones, such as apt of pkg; absent: the backend that suits the machine."`
 	Export     []string          `yaml:"export" doc:"The hosts for which to publish the resource, by name or as group:ROLE; * for all. Those that collect it apply it, too; with hidden, only those."`
 	ExportFor  time.Duration     `yaml:"exportfor" mgmt:"unit=s" doc:"How long an exported resource stays exported after the daemon of this host has ended or died; 10 minutes if absent. A bare integer is seconds."`
@@ -55,6 +55,7 @@ type Drift string
 const (
 	DriftFix    Drift = "fix"
 	DriftReport Drift = "report" // look and say, alter nothing
+	DriftAsk    Drift = "ask"    // alter what somebody else has altered only when a person has approved it
 )
 
 // Leaving says what becomes of the work of a resource that leaves the graph.
@@ -132,8 +133,10 @@ func (m *MetaParams) Validate() error {
 	m.validateTimes(bad)
 	m.validateLimit(bad)
 	m.validateSema(bad)
-	if m.Drift != "" && m.Drift != DriftFix && m.Drift != DriftReport {
-		bad("drift", "drift is %q, it must be fix or report", m.Drift)
+	switch m.Drift {
+	case "", DriftFix, DriftReport, DriftAsk:
+	default:
+		bad("drift", "drift is %q, it must be fix, report or ask", m.Drift)
 	}
 	switch m.Leaving {
 	case "", LeavingKeep, LeavingUndo, LeavingAsk:

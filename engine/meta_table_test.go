@@ -50,7 +50,7 @@ func TestMetaParamsRefused(t *testing.T) {
 		{engine.MetaParams{Sema: []string{"a:1:2"}}, "sema[0]", "a whole number above 0"},
 		{engine.MetaParams{Sema: []string{"3"}}, "sema[0]", "is a number alone"},
 		{engine.MetaParams{Sema: []string{"a", "a:1"}}, "sema[1]", "is named twice"},
-		{engine.MetaParams{Drift: "mend"}, "drift", "must be fix or report"},
+		{engine.MetaParams{Drift: "mend"}, "drift", "must be fix, report or ask"},
 		{engine.MetaParams{Leaving: "go"}, "leaving", "must be keep, undo or ask"},
 		{engine.MetaParams{Labels: map[string]string{"": "db"}}, "labels", "a label without a name"},
 		{engine.MetaParams{Export: []string{"*", ""}}, "export[1]", "a host without a name"},

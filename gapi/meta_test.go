@@ -30,7 +30,7 @@ func TestBuildMetaFromGo(t *testing.T) {
 		"plain[bad]: delaymax is 1s without a delay to begin with, set delay too",
 		"plain[bad]: limit is NaN, it must be a number of runs a second, 0 for no limit",
 		`plain[bad]: semaphore "x" is named twice, it stands there as "x" already`,
-		`plain[bad]: drift is "repair", it must be fix or report`,
+		`plain[bad]: drift is "repair", it must be fix, report or ask`,
 		"plain[bad]: export names a host without a name, write the name of a host, or * for all",
 	)
 }

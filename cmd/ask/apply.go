@@ -36,6 +36,10 @@ const defaultWait = "5m"
 func (f *verdictFlags) flags(cmd *cobra.Command) {
 	f.Daemon.Flags(cmd, cli.OneOf{control.Verdict{}, control.Status{}})
 	cli.ColorFlag(cmd, &f.color)
+	f.waitFlag(cmd)
+}
+
+func (f *verdictFlags) waitFlag(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.Var(&f.wait, "wait", "wait until the graph has settled, at most this `time` ("+defaultWait+" without a value), and exit with its status")
 	fl.Lookup("wait").NoOptDefVal = defaultWait

@@ -17,8 +17,8 @@ import (
 
 // proposalFlags are the flags of the verbs about proposals.
 type proposalFlags struct {
-	verdictFlags
-	digest, reason string
+	remote.Daemon
+	color cli.Choice
 }
 
 // NewProposals makes the verb proposals.
@@ -51,66 +51,30 @@ that.`,
 	return cmd
 }
 
-// NewApprove makes the verb approve.
-func NewApprove(a *cli.App) *cobra.Command {
-	f := &proposalFlags{}
-	cmd := &cobra.Command{
-		Use:   "approve NUMBER --digest DIGEST",
-		Short: "Put a proposed graph into effect",
-		Long: `Approve puts a proposed graph into effect, as mgmt apply does. The digest is the one
-that mgmt proposals NUMBER shows with the diff. If the daemon's graph file was changed
-since, nothing happens: read the diff again.
-
-The exit codes are those of mgmt apply. Only root and the daemon's user may approve.`,
-		Example: `  mgmt proposals 3
-  mgmt approve 3 --digest 0b6c4f1d8e2a9375 --reason "discussed with ops"`,
-		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := numberOf(args[0])
-			if err == nil && f.digest == "" {
-				err = fmt.Errorf("missing --digest: mgmt proposals %d shows it, with what would change", id)
-			}
-			if err != nil {
-				return err
-			}
-			v, err := f.Client().Approve(cmd.Context(), id, control.ApproveRequest{Digest: f.digest, Reason: f.reason})
-			return f.end(cmd.Context(), a, v, err)
-		},
+// runProposal approves or rejects a proposed graph.
+func (f *decideFlags) runProposal(ctx context.Context, a *cli.App, number string) error {
+	id, err := numberOf(number)
+	if err == nil && f.approve && f.digest == "" {
+		err = fmt.Errorf("missing --digest: mgmt proposals %d shows it, with what would change", id)
 	}
-	f.flags(cmd)
-	cmd.Flags().StringVar(&f.digest, "digest", "", "the `digest` of what you have read")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "`text` to keep with the decision")
-	return cmd
+	if err != nil {
+		return err
+	}
+	if f.approve {
+		v, err := f.Client().Approve(ctx, id, control.ApproveRequest{Digest: f.digest, Reason: f.reason})
+		return f.end(ctx, a, v, err)
+	}
+	p, err := f.Client().Reject(ctx, id, control.RejectRequest{Reason: f.reason})
+	if err != nil {
+		return remote.Explained(err)
+	}
+	return f.Output.Write(a.Out, p, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "proposal %d is rejected\n", p.ID)
+		return err
+	})
 }
 
-// NewReject makes the verb reject.
-func NewReject(a *cli.App) *cobra.Command {
-	f := &proposalFlags{}
-	cmd := &cobra.Command{
-		Use:     "reject NUMBER",
-		Short:   "Reject a proposed graph",
-		Long:    `Reject ends a proposal, which then can't be approved any more. Only root and the daemon's user may reject.`,
-		Example: `  mgmt reject 3 --reason "the port is wrong"`,
-		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := numberOf(args[0])
-			if err != nil {
-				return err
-			}
-			p, err := f.Client().Reject(cmd.Context(), id, control.RejectRequest{Reason: f.reason})
-			if err != nil {
-				return remote.Explained(err)
-			}
-			return f.Output.Write(a.Out, p, func(w io.Writer) error {
-				_, err := fmt.Fprintf(w, "proposal %d is rejected\n", p.ID)
-				return err
-			})
-		},
-	}
-	f.Daemon.Flags(cmd, control.Proposal{})
-	cmd.Flags().StringVar(&f.reason, "reason", "", "`text` to keep with the decision")
-	return cmd
-}
+func isNumber(word string) bool { return strings.Trim(word, "0123456789") == "" }
 
 // numberOf reads the number of a proposal.
 func numberOf(word string) (int, error) {

@@ -34,7 +34,7 @@ that have not failed.
   mgmt retry pkg,svc
   mgmt retry`,
 		Args:              resourceArgs,
-		ValidArgsFunction: f.completeResources,
+		ValidArgsFunction: f.CompleteResources,
 		RunE:              func(cmd *cobra.Command, args []string) error { return f.run(cmd.Context(), a, args) },
 	}
 	f.Flags(cmd, control.Retried{})
@@ -50,11 +50,6 @@ func resourceArgs(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return nil
-}
-
-// completeResources completes each of several names.
-func (f *retryFlags) completeResources(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
-	return f.CompleteResource(cmd, nil, word)
 }
 
 // run asks for a new try of the selected resources, or of all failed ones.

@@ -1,20 +1,16 @@
 package fleet
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
@@ -171,7 +167,7 @@ func (f *admitFlags) sign(ctx context.Context, w world.World, key deploy.Key, na
 		return fleet, nil
 	}
 	if len(changed) > 0 {
-		if err := confirm(f.app, f.yes, "Are these the keys of these hosts?"); err != nil {
+		if err := cli.Confirm(f.app, f.yes, "Are these the keys of these hosts?"); err != nil {
 			return nil, err
 		}
 	}
@@ -197,22 +193,6 @@ func (f *admitFlags) show(h deploy.HostRecord, c claim) {
 			fmt.Fprintf(f.app.Err, "%s: %s are to be encrypted to %s, and no longer to %s\n", render.Cell(h.Host), r.what, render.Cell(r.now), render.Cell(r.was))
 		}
 	}
-}
-
-// confirm asks the operator on a terminal. Elsewhere only the flag --yes answers.
-func confirm(a *cli.App, yes bool, question string) error {
-	if yes {
-		return nil
-	}
-	if in, ok := a.In.(*os.File); !ok || !term.IsTerminal(int(in.Fd())) {
-		return errors.New("nothing is changed: there is no terminal to ask on; compare what is shown, and repeat it with --yes")
-	}
-	fmt.Fprintf(a.Err, "%s Type yes: ", question)
-	answer, err := bufio.NewReader(io.LimitReader(a.In, 100)).ReadString('\n')
-	if strings.TrimSpace(answer) != "yes" {
-		return errors.Join(errors.New("nothing is changed: the answer is not yes"), err)
-	}
-	return nil
 }
 
 // claim is what a host says of itself.

@@ -104,7 +104,7 @@ func (t *Takeover) take(ctx context.Context, w world.World, granted map[string][
 	if t.show(fleet, p); t.dry || fleet.Store != "" && !p.resign && len(p.hosts)+len(p.deploys)+len(p.rights) == 0 {
 		return nil
 	}
-	if err := confirm(t.app, t.yes, "Sign this?"); err != nil {
+	if err := cli.Confirm(t.app, t.yes, "Sign this?"); err != nil {
 		return err
 	}
 	return remote.Explained(t.write(ctx, s, key, p, granted))

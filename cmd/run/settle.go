@@ -218,6 +218,12 @@ func limitsOf(r config.Resolved) (l reactor.Limits, err error) {
 	if l.MaxRemovals, err = reactor.ParseRemovals(shownIn(r, "max_removals")); err != nil {
 		return l, err
 	}
+	if l.Approve, err = reactor.ParseApproval(shownIn(r, "approve")); err != nil {
+		return l, err
+	}
+	if l.Windows, err = reactor.ParseWindows(shownIn(r, "window")); err != nil {
+		return l, err
+	}
 	l.Flapping, err = reactor.ParseFlapping(shownIn(r, "flapping"))
 	return l, err
 }

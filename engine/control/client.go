@@ -408,6 +408,11 @@ func (c *Client) Resume(ctx context.Context, req ResumeRequest) (*Done, error) {
 	return ask[Done](ctx, c, http.MethodPost, "/v1/resume", nil, req)
 }
 
+// Decide approves or rejects changes.
+func (c *Client) Decide(ctx context.Context, req DecideRequest) (*Decided, error) {
+	return ask[Decided](ctx, c, http.MethodPost, "/v1/decide", nil, req)
+}
+
 // Retry tells it to try failed resources again.
 // Without names it means all that have failed.
 func (c *Client) Retry(ctx context.Context, req RetryRequest) (*Retried, error) {

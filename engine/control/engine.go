@@ -22,6 +22,8 @@ type Engine interface {
 	// Resume ends the pause of a vertex; with an empty name every pause, and lets
 	// held changes through.
 	Resume(ctx context.Context, resource string) error
+	// Decide approves or rejects changes that wait for that: all at one moment, or with an error none.
+	Decide(context.Context, reactor.Decision) error
 	// ResumeHeld resumes those of some vertices that are paused or held, and returns which.
 	ResumeHeld(ctx context.Context, resources []string) ([]string, error)
 	// AskedBy says who asks for the graphs that take effect until done is called.

@@ -31,13 +31,15 @@ const (
 	Paused    Outcome = "paused"               // by an operator
 	Held      Outcome = "held"                 // by a limit
 	Resumed   Outcome = "resumed"              // no longer paused or held
+	Approved  Outcome = "approved"             // a change that had to be; it is made
+	Rejected  Outcome = "rejected"             // a change that had to be approved; it stays held
 	Dropped   Outcome = journal.OutcomeDropped // events came faster than they could be kept
 )
 
 // outcomes are all words for events, in the order in which help lists them.
 var outcomes = []Outcome{
 	Changed, WouldChange, Unknown, Failed, Recovered, OK,
-	Started, Stopped, Graph, Refused, Converged, Paused, Held, Resumed, Dropped,
+	Started, Stopped, Graph, Refused, Converged, Paused, Held, Resumed, Approved, Rejected, Dropped,
 }
 
 // Outcomes returns all words for events.
@@ -73,8 +75,9 @@ type Event struct {
 	Graph   *Swap          `json:"graph,omitempty"`   // graph
 	Counts  map[string]int `json:"counts,omitempty"`  // converged: vertices by state
 	Pause   *Pause         `json:"pause,omitempty"`   // paused
-	Held    *Hold          `json:"held,omitempty"`    // held
-	By      string         `json:"by,omitempty"`      // paused, resumed: who said so over the socket; of a run: the program that made its event
+	Held    *Hold          `json:"held,omitempty"`    // held, rejected
+	By      string         `json:"by,omitempty"`      // paused, resumed, approved, rejected: who said so over the socket; of a run: the program that made its event
+	Reason  string         `json:"reason,omitempty"`  // approved, rejected: what that person says
 	Dropped int            `json:"dropped,omitempty"` // dropped: how many, where that is known
 	PID     int            `json:"pid,omitempty"`     // started
 	Version string         `json:"version,omitempty"` // started

@@ -266,6 +266,23 @@ func standing() []reactor.Status {
 	}
 }
 
+func (e *fakeEngine) Decide(_ context.Context, d reactor.Decision) error {
+	for _, p := range d.Proposals {
+		switch {
+		case p.Resource != "print[all]":
+			return &reactor.UnknownResourceError{Resource: p.Resource}
+		case p.Digest != "d1":
+			return &reactor.OtherChangeError{Resource: p.Resource, Digest: p.Digest, Now: "d1"}
+		}
+		h := &reactor.Held{Limit: reactor.LimitApproval, Digest: "d1", Rejected: true}
+		if d.Approve {
+			h = nil
+		}
+		e.rec.Held(p.Resource, h)
+	}
+	return nil
+}
+
 // described is the description of every rig.
 var described = sync.OnceValue(func() []byte {
 	doc, err := Document()

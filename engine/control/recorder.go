@@ -55,7 +55,8 @@ type Recorder struct {
 	// recent has the runs that are too dull to be kept, for GET /v1/why.
 	recent   recent
 	odd      map[string]resgraph.State // resources that did not end ok last time
-	speakers map[string]string         // who pauses or resumes what at this moment
+	speakers map[string]string         // who pauses, resumes, approves or rejects what at this moment
+	decision *reactor.Decision         // that is being made; nil for none
 	state    Standing
 	// The graph is drawn when a request asks for it, so a change of a part does not pay for a
 	// drawing.
@@ -291,10 +292,19 @@ func (r *Recorder) Paused(p reactor.Pause, on bool) {
 // reactor.Listener.
 func (r *Recorder) Held(resource string, h *reactor.Held) {
 	r.tell(func(time.Time) *Event {
-		if h == nil {
-			return &Event{Outcome: Resumed, Resource: resource, By: r.speaker(resource)}
+		e := &Event{Outcome: Resumed, Resource: resource}
+		if h != nil {
+			e.Outcome, e.Held = Held, holdOf(h)
+		} else {
+			e.By = r.speaker(resource)
 		}
-		return &Event{Outcome: Held, Resource: resource, Held: holdOf(h)}
+		if d := r.decision; d != nil && d.Of(resource) && d.Approve == (h == nil) {
+			e.Outcome, e.By, e.Reason = Rejected, d.By, d.Reason
+			if d.Approve {
+				e.Outcome = Approved
+			}
+		}
+		return e
 	})
 }
 
@@ -312,6 +322,18 @@ func (r *Recorder) speaks(who string, resources ...string) (done func()) {
 		for _, id := range resources {
 			delete(r.speakers, id)
 		}
+	}
+}
+
+// decides notes until done is called that a person decides.
+func (r *Recorder) decides(d *reactor.Decision) (done func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.decision = d
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.decision = nil
 	}
 }
 

@@ -153,7 +153,14 @@ func (s *Server) orderRoutes() []httpd.Route {
 			Answer: Verdict{}, Errors: []int{http.StatusConflict}, Lasting: httpd.Always, Serve: s.postApply,
 		},
 		{Method: "POST", Pattern: "/v1/pause", Summary: "Leave a resource alone, or everything.", Body: PauseRequest{}, Answer: Done{}, Serve: s.postPause},
-		{Method: "POST", Pattern: "/v1/resume", Summary: "End a pause, and let go what a limit holds.", Body: ResumeRequest{}, Answer: Done{}, Serve: s.postResume},
+		{
+			Method: "POST", Pattern: "/v1/resume", Summary: "End a pause, and let go what a limit holds.",
+			Body: ResumeRequest{}, Answer: Done{}, Errors: []int{http.StatusConflict}, Serve: s.postResume,
+		},
+		{
+			Method: "POST", Pattern: "/v1/decide", Summary: "Approve changes that wait for that, or reject them: all, or with an error none.",
+			Body: DecideRequest{}, Answer: Decided{}, Errors: []int{http.StatusConflict}, Serve: s.postDecide,
+		},
 		{
 			Method: "POST", Pattern: "/v1/retry", Summary: "Try failed resources again at once.",
 			Body: RetryRequest{}, Answer: Retried{}, Errors: []int{http.StatusConflict}, Serve: s.postRetry,

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/clock"
@@ -71,6 +72,7 @@ type Server struct {
 	// frame has the connections, and all that is common to servers.
 	frame     *httpd.Server
 	proposals *proposals
+	deciding  sync.Mutex // one decision is made at a time
 }
 
 // NewServer checks the options. It starts nothing.

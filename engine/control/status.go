@@ -138,9 +138,14 @@ type AbsentPause struct {
 
 // Hold says what keeps a vertex from being altered.
 type Hold struct {
-	Limit  string  `json:"limit"` // budget or flapping
+	Limit  string  `json:"limit"` // budget, flapping, approval or window
 	Reason string  `json:"reason"`
 	For    float64 `json:"for_seconds,omitempty"` // absent where it waits to be told
+
+	// with approval
+	Digest   string   `json:"digest,omitempty"`   // of the change, for decide
+	Changes  []Change `json:"changes,omitempty"`  // what it would change
+	Rejected bool     `json:"rejected,omitempty"` // as the reason says
 }
 
 // Times become seconds, and the error becomes its text.
@@ -169,7 +174,7 @@ func pauseOf(p *reactor.Pause) *Pause {
 }
 
 func holdOf(h *reactor.Held) *Hold {
-	return &Hold{Limit: h.Limit, Reason: h.Reason, For: h.For.Seconds()}
+	return &Hold{Limit: h.Limit, Reason: h.Reason, For: h.For.Seconds(), Digest: h.Digest, Changes: changesOf(h.Changes), Rejected: h.Rejected}
 }
 
 // Code returns the exit code that says how the graph stands: 1 the newest graph was

@@ -41,6 +41,18 @@ type Done struct {
 	State     string    `json:"state,omitempty"`    // of a resource that was to be resumed and was neither paused nor held
 }
 
+// DecideRequest is the body of POST /v1/decide. Each change is named by the digest that the status has shown.
+type DecideRequest struct {
+	Approve bool               `json:"approve"` // false rejects the changes
+	Changes []reactor.Proposal `json:"changes"`
+	Reason  string             `json:"reason,omitempty"`
+}
+
+// Decided is the answer to it.
+type Decided struct {
+	Resources []string `json:"resources"`
+}
+
 // RetryRequest is the body of POST /v1/retry.
 type RetryRequest struct {
 	Resources []string `json:"resources,omitempty"` // each kind[name], or a selection; absent for all that have failed
@@ -131,6 +143,9 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 			err = s.resume(r, id)
 		}
 	}
+	if _, ok := errors.AsType[*reactor.UnapprovedError](err); ok {
+		return nil, &Error{http.StatusConflict, err.Error(), ""}
+	}
 	if e, ok := errors.AsType[*reactor.NotHeldError](err); ok {
 		return Done{Resource: id, State: e.State.String()}, nil
 	}
@@ -198,6 +213,39 @@ func (s *Server) resume(r *http.Request, id string) error {
 		return err
 	}
 	return s.opt.Engine.Told(r.Context()) // the speaker is noted until then
+}
+
+// postDecide answers when the change is on its way. One decision is made at a time, so that the history knows whose it is.
+func (s *Server) postDecide(_ http.ResponseWriter, r *http.Request) (any, error) {
+	var req DecideRequest
+	if err := httpd.DecodeObject(r, &req); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(req.Changes) == 0:
+		return nil, bad("", "it names no changes")
+	case len(req.Reason) > maxReason:
+		return nil, bad("", "the reason has %d bytes, %d are the most", len(req.Reason), maxReason)
+	}
+	s.deciding.Lock()
+	defer s.deciding.Unlock()
+	d := reactor.Decision{Approve: req.Approve, Proposals: req.Changes, By: speaker(r), Reason: req.Reason}
+	defer s.opt.Recorder.decides(&d)()
+	err := s.opt.Engine.Decide(r.Context(), d)
+	if _, other := errors.AsType[*reactor.OtherChangeError](err); other {
+		return nil, &Error{http.StatusConflict, err.Error(), ""}
+	}
+	if _, none := errors.AsType[*reactor.NotAskedError](err); none {
+		return nil, &Error{http.StatusConflict, err.Error(), ""}
+	}
+	if err != nil {
+		return nil, s.explained(err)
+	}
+	done := Decided{Resources: []string{}}
+	for _, p := range req.Changes {
+		done.Resources = append(done.Resources, p.Resource)
+	}
+	return done, s.opt.Engine.Told(r.Context()) // the decision is noted until then
 }
 
 // explained turns the engine's answer about a name into an error that a client can

@@ -64,7 +64,7 @@ func (s *Server) getWhy(_ http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 // runOutcomes are the events of a resource that why shows.
-var runOutcomes = []Outcome{Changed, WouldChange, Unknown, Failed, Recovered, Held, Paused, Resumed}
+var runOutcomes = []Outcome{Changed, WouldChange, Unknown, Failed, Recovered, Held, Paused, Resumed, Approved, Rejected}
 
 // lastRuns merges what the history knows with what only memory does.
 // Both lists come with the newest first and stay so.

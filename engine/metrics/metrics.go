@@ -77,7 +77,7 @@ const (
 
 var (
 	outcomeWords = [numOutcomes]string{"ok", "changed", "would-change", "unknown", "held", "failed"}
-	holders      = [...]string{reactor.LimitBudget, reactor.LimitFlapping}
+	holders      = [...]string{reactor.LimitBudget, reactor.LimitFlapping, reactor.LimitApproval, reactor.LimitWindow}
 )
 
 const ms = time.Millisecond

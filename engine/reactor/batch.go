@@ -64,14 +64,17 @@ func (x *runner) finishSome(ctx context.Context, t *task, vs []*vertex, outs []e
 	x.finish(ctx, vs, outs, t.early, false)
 }
 
-// prepare is done when vertices are about to be altered: the change budget must allow it, the old
+// prepare is done when vertices are about to be altered: the limits must allow it, the old
 // state is kept for reverse, and the intents are durable, all of them together. It returns the
 // error of each.
 func (x *runner) prepare(ctx context.Context, vs ...*vertex) []error {
 	errs := make([]error, len(vs))
 	var good []*vertex
 	for i, v := range vs {
-		if errs[i] = x.take(v); errs[i] == nil {
+		if errs[i] = x.allowed(v); errs[i] == nil {
+			errs[i] = x.take(v)
+		}
+		if errs[i] == nil {
 			errs[i] = x.remember(ctx, v)
 		}
 		if errs[i] == nil {

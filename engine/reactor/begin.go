@@ -95,7 +95,9 @@ func (l *loop) enter(v *vertex) *job {
 		l.moved.Delete(v)
 	}
 	j := l.pool.jobs.take()
-	j.apply, j.pass, j.refreshes, j.stand = !v.noop, v.hold.Begin(), v.beginRefreshes(), l.standing(v)
+	j.apply, j.refreshes, j.stand = !v.noop, v.beginRefreshes(), l.standing(v)
+	j.resumed, j.pass = v.hold.Begin()
+	j.approved = v.hold.TakeApproved()
 	v.run.job = j
 	l.takeAsked(v)
 	v.run.refresh.Store(v.abil.Refreshable && (v.ledger.IsRefreshed() || v.noop && l.wouldRefresh(v)))

@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
 	"github.com/reactivegraph/mgmt/internal/apart"
+	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
 // core is what the loop, the vertices, their runs and the callers of a Reactor share. It is for any goroutine, and knows nothing of
@@ -36,9 +37,11 @@ type core struct {
 	swapping  chan struct{} // holds the one change of the graph that is going on
 	holding   chan struct{} // holds the one Pause or Resume that is going on: the last record is in effect
 
-	memory   memory               // the records that survive the process
-	values   sync.RWMutex         // see doc.go; Swap holds it for reading while it compares
-	account  hold.Account         // of the change budget
+	memory   memory       // the records that survive the process
+	values   sync.RWMutex // see doc.go; Swap holds it for reading while it compares
+	account  hold.Account // of the change budget
+	guards   atomic.Pointer[guards]
+	ownSalt  [16]byte             // of digests, where nothing is remembered
 	costly   costly               // the commands that are let finish
 	calls    calls                // the Inits and Cleanups that run
 	saysBusy func() (done func()) // sayBusy, made once for all resources
@@ -63,6 +66,8 @@ func (c *core) init(o Options) {
 	c.memory = memory{store: o.Store, readOnly: o.ReadOnly, log: o.Logger, recorder: ledger.NewRecorder(o.Store, o.Logger, c.newTimer)}
 	c.saysBusy = c.sayBusy
 	c.account.Set(o.MaxChanges, 0)
+	c.guards.Store(&guards{o.Approve, o.Windows})
+	unix.RandomRead(c.ownSalt[:])
 }
 
 // now is the time since the reactor was made, by the monotonic clock. It begins at

@@ -15,11 +15,20 @@ func (l *loop) event(v *vertex) {
 	if v.membership.suspended {
 		return // it is looked at anyway, or is no more
 	}
+	l.reconsider(v)
 	if v.hold.Deferred() == hold.ByOutside { // the cause of its wait may be over
 		l.disarm(v)
 	}
 	l.m.Event(v.slot)
 	l.setDue(v, true)
+}
+
+// reconsider has v looked at that waits for an approval: somebody has altered it.
+func (l *loop) reconsider(v *vertex) {
+	if v.hold.HeldBy(LimitApproval) {
+		v.hold.Look()
+		l.updateHold(v)
+	}
 }
 
 // ready says that v may be run from now on, and has to be.

@@ -84,7 +84,13 @@ func (l *loop) overBudget(v *vertex) {
 		l.log.Warn("the change budget is used up: what wants to change is held until it is resumed (mgmt resume)",
 			slog.String("budget", l.account.String()))
 	}
+	v.hold.TakeBack(false, v.run.job.approved)
 	l.hold(v, &Held{Limit: LimitBudget, Reason: "the budget of " + l.account.String() + " changes is used up"})
+	l.endHeld(v)
+}
+
+// endHeld ends a run that a limit has kept from changing anything.
+func (l *loop) endHeld(v *vertex) {
 	l.runAgain(v)
 	l.report(v, Run{State: resgraph.StateHeld, Noop: true, Duration: v.run.job.out.took})
 	l.afterHeld(v)
@@ -114,7 +120,7 @@ func (l *loop) afterHeld(v *vertex) {
 // resumeOne forgets the corrections of v, and lets it go.
 func (l *loop) resumeOne(v *vertex) {
 	v.hold.Forgive()
-	if v.hold.IsHeld() {
+	if v.hold.IsHeld() && !v.hold.HeldBy(LimitApproval) {
 		l.letGo(v)
 	}
 }
@@ -140,7 +146,7 @@ func (l *loop) stalls(v *vertex, o *outcome) bool {
 // stall has v wait for d.
 func (l *loop) stall(v *vertex, err error, d time.Duration) {
 	l.giveAsked(v)
-	v.hold.TakeBack(v.run.job.pass)
+	v.hold.TakeBack(v.run.job.resumed, v.run.job.approved)
 	l.pool.jobs.end(v)
 	v.run.discard()
 	l.m.Defer(v.slot)

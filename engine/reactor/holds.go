@@ -13,6 +13,8 @@ import (
 type holds struct {
 	pauses hold.Pauses
 	storms hold.Storms[*vertex]
+
+	rejected map[string]*rejection // by resource; nil for none
 }
 
 // correction tells the values that a run of v has corrected from others; 0 where it has corrected none. It is asked while the

@@ -17,6 +17,8 @@ import (
 type job struct {
 	apply     bool
 	pass      bool        // it may change something whatever the budget says
+	resumed   bool        // and whatever the windows say
+	approved  string      // the digest of the change that a person has approved; empty for none
 	stale     bool        // what is above it was declared otherwise since it was right
 	unwanted  atomic.Bool // set by endRun; the run looks at it after a wait
 	spending  uint64      // the number of changes that it has taken from the budget; written by the run

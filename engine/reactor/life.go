@@ -3,6 +3,7 @@ package reactor
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -49,7 +50,7 @@ func (r *Reactor) recall(ctx context.Context) error {
 	if err := r.recallBudget(ctx); err != nil {
 		return err
 	}
-	return r.loop.recallPauses(ctx)
+	return errors.Join(r.loop.recallPauses(ctx), r.loop.recallRejected(ctx))
 }
 
 // Final returns how the graph stood when the context of Run ended, and whose changes that has cut

@@ -27,14 +27,16 @@ type Storm = hold.Storm
 // all. Until is the end by the wall clock, or zero for a pause that lasts until Resume. Reason is text for people.
 type Pause = hold.Pause
 
-// Held says which limit keeps a vertex from being altered. Limit is LimitBudget or LimitFlapping, Reason says it
-// in words, and For is the time until it goes on by itself, 0 where it waits for Resume.
+// Held says which limit keeps a vertex from being altered. Limit is one of those below, Reason says it
+// in words, and For is the time until it goes on by itself, 0 where it waits for Resume, or with LimitApproval for Decide.
 type Held = hold.Held
 
 // The limits, as Held names them.
 const (
 	LimitBudget   = hold.LimitBudget   // too many changes
 	LimitFlapping = hold.LimitFlapping // corrected again and again
+	LimitApproval = hold.LimitApproval // a person has to approve the change
+	LimitWindow   = hold.LimitWindow   // nothing is changed at this time
 )
 
 // ParseBudget reads a Budget: a number of changes, or a share of the graph, and a time, as in 20/5m

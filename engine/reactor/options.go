@@ -60,6 +60,8 @@ type Options struct {
 	Listener Listener
 
 	MaxChanges Budget   // how much may be altered; the zero value means without bound
+	Approve    Approval // which changes wait for Decide; the zero value is for none
+	Windows    Windows  // when something may be altered; nil is for always
 	Flapping   Flapping // when a resource counts as flapping; the zero value is never
 	Storm      Storm    // when a resource runs too often; the zero value is never
 

@@ -164,6 +164,9 @@ func (l *loop) resumeNow(resource string) (ended []string, err error) {
 	case p == nil && l.holds.pauses.Own("") != nil:
 		return nil, errAllPaused
 	}
+	if p == nil && v.hold.HeldBy(LimitApproval) {
+		return nil, &UnapprovedError{resource}
+	}
 	if p == nil && !v.hold.IsHeld() {
 		return nil, &NotHeldError{resource, l.m.State(v.slot)}
 	}
@@ -238,10 +241,12 @@ type Limits struct {
 	MaxChanges  Budget
 	MaxRemovals Removals
 	Flapping    Flapping
+	Approve     Approval
+	Windows     Windows
 }
 
-// SetLimits makes other bounds count from now on. Spent changes of the budget stay spent, and held
-// vertices stay held until Resume, unless the new limits have no such limit. The error names the
+// SetLimits makes other bounds count from now on. Spent changes of the budget stay spent, and vertices held by it or by Flapping stay
+// so until Resume, unless the new limits have no such limit. The others are looked at again. The error names the
 // wrong limits; then nothing is altered. It returns when that is in effect. Callable from any
 // goroutine.
 func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
@@ -251,6 +256,7 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 	return r.do(ctx, func() {
 		r.removals.Store(&l.MaxRemovals)
 		r.opt.Flapping = l.Flapping
+		r.guards.Store(&guards{l.Approve, l.Windows})
 		r.account.Set(l.MaxChanges, len(r.loop.byIndex))
 		if !l.MaxChanges.On() {
 			r.loop.refill()
@@ -258,6 +264,12 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 		}
 		if l.Flapping.Times == 0 {
 			r.loop.release(LimitFlapping)
+		}
+		r.loop.release(LimitWindow)
+		for _, v := range r.loop.byIndex {
+			if v.hold.HeldBy(LimitApproval) {
+				r.loop.event(v)
+			}
 		}
 	})
 }

@@ -29,6 +29,7 @@ func (l *loop) ran(v *vertex) {
 	switch {
 	case errors.Is(o.err, hold.ErrUsedUp):
 		l.overBudget(v)
+	case l.disallowed(v, o.err):
 	case l.ctx.Err() == nil && l.stalls(v, &o):
 	case l.ctx.Err() != nil && o.err != nil:
 		l.interrupted(v, o.err)
@@ -46,6 +47,7 @@ func (l *loop) conclude(v *vertex, o outcome) {
 	if l.doubt(v, run.State, o.err) {
 		return
 	}
+	l.askedNoMore(v)
 	run.Changed = run.State == resgraph.StateOK && !o.ok && o.err == nil
 	v.hold.Ended(run.State == resgraph.StateFailed, v.run.job.paid())
 	l.retry(v, &run, o.err)

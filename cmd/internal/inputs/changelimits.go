@@ -15,6 +15,8 @@ type LimitFlags struct {
 	flapping flapping
 	removed  removals
 	leaving  cli.Leaving
+	approve  approval
+	windows  windows
 }
 
 // Flags adds the limits of changes. The defaults are those of the reactor, stated here
@@ -24,6 +26,8 @@ func (f *LimitFlags) Flags(cmd *cobra.Command) {
 	cli.Bind(cmd, "max_changes", &f.changes)
 	cli.Bind(cmd, "max_removals", &f.removed)
 	cli.Bind(cmd, "leaving", &f.leaving)
+	cli.Bind(cmd, "approve", &f.approve)
+	cli.Bind(cmd, "window", &f.windows)
 	cli.Bind(cmd, "flapping", &f.flapping)
 }
 
@@ -32,7 +36,7 @@ func (f *LimitFlags) Flags(cmd *cobra.Command) {
 // flapping.
 func (f *LimitFlags) Set(o *mgmt.Options) {
 	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.flapping.Flapping, f.removed.Removals
-	o.Leaving = engine.Leaving(f.leaving)
+	o.Leaving, o.Approve, o.Windows = engine.Leaving(f.leaving), f.approve.Approval, f.windows.Windows
 }
 
 // removals is the value of --max-removals.
@@ -57,6 +61,30 @@ func (b *budget) Type() string { return "count/time" }
 // Set implements pflag.Value.
 func (b *budget) Set(s string) (err error) {
 	b.Budget, err = reactor.ParseBudget(s)
+	return err
+}
+
+// approval is the value of --approve.
+type approval struct{ reactor.Approval }
+
+// Type implements pflag.Value; help shows it.
+func (a *approval) Type() string { return "changes" }
+
+// Set implements pflag.Value.
+func (a *approval) Set(s string) (err error) {
+	a.Approval, err = reactor.ParseApproval(s)
+	return err
+}
+
+// windows is the value of --window.
+type windows struct{ reactor.Windows }
+
+// Type implements pflag.Value; help shows it.
+func (w *windows) Type() string { return "times" }
+
+// Set implements pflag.Value.
+func (w *windows) Set(s string) (err error) {
+	w.Windows, err = reactor.ParseWindows(s)
 	return err
 }
 

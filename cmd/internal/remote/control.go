@@ -103,6 +103,11 @@ func Explained(err error) error {
 	return err
 }
 
+// CompleteResources completes each of several selections.
+func (d *Daemon) CompleteResources(cmd *cobra.Command, _ []string, word string) ([]string, cobra.ShellCompDirective) {
+	return d.CompleteResource(cmd, nil, word)
+}
+
 // CompleteResource completes a selection by asking the daemon: names, kinds, modules and labels, in each term.
 // Without a daemon, or when it takes more than 300 ms, the shell gets no names and no
 // error.

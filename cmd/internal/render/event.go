@@ -43,6 +43,10 @@ func WhatHappened(e *control.Event, s Style) string {
 		return who + " " + HeldText(e.Held, s)
 	case control.Resumed:
 		return who + " goes on" + byText(e)
+	case control.Approved:
+		return who + " is approved" + byText(e) + reasonText(e)
+	case control.Rejected:
+		return who + " is rejected" + byText(e) + reasonText(e)
 	case control.Dropped:
 		return droppedText(e)
 	default:
@@ -62,6 +66,14 @@ func graphText(e *control.Event) string {
 		Changed: e.Graph.Changed, Removed: e.Graph.Removed, Kept: e.Graph.Kept,
 		Origin: provenance.Origin{By: e.By, Path: e.Graph.Path, Digest: e.Graph.Digest, Signer: e.Graph.Signer},
 	}) + leavingList(e.Graph.Leaving, e.Graph.More)
+}
+
+// reasonText is what a person has said of a decision.
+func reasonText(e *control.Event) string {
+	if e.Reason == "" {
+		return ""
+	}
+	return ": " + Visible(e.Reason)
 }
 
 // leavingList says on one line which resources have left, and what becomes of their work.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
@@ -77,6 +78,9 @@ func PauseText(p *control.Pause, s Style) string {
 // HeldText names the limit, and how the resource goes on.
 // A hold with a time ends by itself, any other one waits for mgmt resume.
 func HeldText(h *control.Hold, s Style) string {
+	if h.Limit == reactor.LimitApproval {
+		return fmt.Sprintf("%s: %s", s.Paint(Yellow, "held"), Visible(h.Reason))
+	}
 	text := fmt.Sprintf("%s by the limit %s: %s", s.Paint(Yellow, "held"), h.Limit, Visible(h.Reason))
 	if h.For > 0 {
 		return text + fmt.Sprintf(" (goes on in %s)", RoundTime(SpanOf(h.For)))

@@ -1,5 +1,5 @@
 // Package hold decides whether a vertex may be altered now, and for how long it may not. It has the
-// change budget, flapping, pauses, semaphores, the limits settle, limit and burst, storms of runs, and
+// change budget, flapping, approvals, windows, pauses, semaphores, the limits settle, limit and burst, storms of runs, and
 // the waits before another try. It answers in data. The loop of the reactor holds the vertex, tells
 // the listener, and writes the records.
 //
@@ -18,6 +18,6 @@
 //
 // Callers stand above callees.
 //
-//	doc.go flapping.go vertex.go throttle.go stall.go storm.go backoff.go account.go budget.go pauses.go
-//	semaphores.go
+//	doc.go flapping.go approval.go window.go vertex.go throttle.go stall.go storm.go backoff.go account.go budget.go
+//	pauses.go semaphores.go
 package hold

@@ -331,10 +331,11 @@ func (s *script) passing(word string, args []string) string {
 	case "allow":
 		v.Allow()
 	case "begin":
-		s.passes[args[0]] = v.Begin()
-		return fmt.Sprintf("pass: %t", s.passes[args[0]])
+		told, pass := v.Begin()
+		s.passes[args[0]] = told
+		return fmt.Sprintf("pass: %t", pass)
 	case "takeback":
-		v.TakeBack(s.passes[args[0]])
+		v.TakeBack(s.passes[args[0]], "")
 	case "ended":
 		v.Ended(slices.Contains(args, "failed"), paid)
 	case "doubted":

@@ -13,7 +13,7 @@ type Vertex struct {
 	deferred Deferral  // the reason for which its start waits
 	stalled  Stall     // what the log was told of the wait for something outside
 	charged  bool      // it has taken from the budget, or was told to go on, and failed since
-	pass     bool      // the next run may change something whatever the budget says
+	pass     bool      // the next run may change something whatever budget and windows say
 
 	*past // nil for none: few vertices have one
 }
@@ -25,6 +25,9 @@ func New(m *engine.MetaParams) Vertex { return Vertex{throttle: newThrottle(m)} 
 type past struct {
 	held  *holding // by a limit; nil for none
 	flaps *flaps   // nil if it was not corrected
+
+	asked    string // the digest of the change that waits for a person, or is looked at again; empty for none
+	approved string // that of the change that the next run may make
 }
 
 // own returns the past for writing.
@@ -39,13 +42,20 @@ func (v *Vertex) own() *past {
 const (
 	LimitBudget   = "budget"   // too many changes: see Budget
 	LimitFlapping = "flapping" // corrected again and again: see Flapping
+	LimitApproval = "approval" // a person has to approve the change: see Approval
+	LimitWindow   = "window"   // nothing is changed at this time: see Windows
 )
 
 // Held says which limit keeps a vertex from being altered.
 type Held struct {
-	Limit  string        // budget or flapping
+	Limit  string        // one of the limits
 	Reason string        // in words
 	For    time.Duration // until it goes on by itself; 0 when it waits to be told
+
+	// With LimitApproval.
+	Digest   string          // of the change
+	Changes  []engine.Change // what it would change; secrets are gone
+	Rejected bool            // a person has said no, as Reason tells
 }
 
 // holding is what holds a vertex, and since when.
@@ -66,16 +76,20 @@ func (v *Vertex) Forgive() { v.own().flaps = nil }
 // Allow lets the next run of a vertex that is held change something, whatever the budget says.
 func (v *Vertex) Allow() { v.pass = v.IsHeld() }
 
-// Begin takes the begin of a run. It reports whether the run may change something whatever the budget says: a vertex
-// that fails again and again takes from the budget once, or was told once to go on.
-func (v *Vertex) Begin() (pass bool) {
-	pass = v.pass || v.charged
-	v.pass = false
-	return pass
+// Begin takes the begin of a run. It reports whether the run was told to go on, whatever windows say, and whether it may change
+// something whatever the budget says: a vertex that fails again and again takes from the budget once, or was told once.
+func (v *Vertex) Begin() (told, pass bool) {
+	told, v.pass = v.pass, false
+	return told, told || v.charged
 }
 
-// TakeBack takes Begin back, with its answer: the run did none of its work.
-func (v *Vertex) TakeBack(pass bool) { v.pass = v.pass || pass }
+// TakeBack takes Begin and TakeApproved back, with their answers: the run did none of its work.
+func (v *Vertex) TakeBack(told bool, approved string) {
+	v.pass = v.pass || told
+	if approved != "" {
+		v.own().approved = approved
+	}
+}
 
 // Ended takes the end of a run that had a pass, or has taken from the budget, as paid says.
 func (v *Vertex) Ended(failed, paid bool) { v.charged = failed && paid }

@@ -1,0 +1,334 @@
+package reactor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
+	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
+)
+
+// Approval says which changes wait for the word of a person; see ParseApproval. Those of resources with drift: ask wait besides. The zero
+// value is for none.
+type Approval = hold.Approval
+
+// Windows are the times in which something may be changed; see ParseWindows. With none, that is always.
+type Windows = hold.Windows
+
+// ParseApproval reads changes, removals and kinds, separated by commas; off for none.
+func ParseApproval(s string) (Approval, error) { return hold.ParseApproval(s) }
+
+// ParseWindows reads windows, separated by semicolons, each of days, times and a place, as in "mon-fri 08:00-17:00 Europe/Berlin". Days
+// may be listed (sat,sun) or left out, and so may the place, for the time of this machine; off for none.
+func ParseWindows(s string) (Windows, error) { return hold.ParseWindows(s) }
+
+// guards are what has to allow each change.
+type guards struct {
+	approve Approval
+	windows Windows
+}
+
+func (g *guards) on() bool { return g.approve.On() || len(g.windows) > 0 }
+
+// allowed returns why a run that wants to change v may not, as an *AskError or a *ShutError of package hold.
+func (x *runner) allowed(v *vertex) error {
+	g, j := x.guards.Load(), v.run.job
+	if left, shut := g.windows.Shut(x.opt.Wall()); shut && !j.resumed {
+		return &hold.ShutError{Windows: g.windows, For: left}
+	}
+	v.run.mu.Lock()
+	defer v.run.mu.Unlock()
+	cs := v.run.said.changes
+	if !g.approve.Asks(v.Res.Kind(), cs) && !(v.meta.Drift == engine.DriftAsk && x.corrects(v, cs)) {
+		return nil
+	}
+	if digest := hold.Digest(x.salt(), v.ID, cs); digest != j.approved {
+		return &hold.AskError{Digest: digest}
+	}
+	return nil
+}
+
+// corrects reports whether changes of a run of v put right what somebody else has altered, maybe together with another cause.
+func (x *runner) corrects(v *vertex, cs []engine.Change) bool {
+	j := v.run.job
+	switch {
+	case !slices.ContainsFunc(cs, corrective):
+		return false
+	case j.class == Corrective:
+		return true
+	case j.class == Cascade:
+		return j.fromOutside()
+	case x.opt.Declared == nil || v.membership.placed:
+		return false
+	}
+	was := x.opt.Declared.of(v.ID) // declared as before: the engine has only been started
+	return was != nil && was.Print == x.opt.Declared.print(v)
+}
+
+func corrective(c engine.Change) bool { return hold.Corrects([]engine.Change{c}) }
+
+// salt is that of the digests of changes. With a state folder a digest is the same after a restart.
+func (x *runner) salt() []byte {
+	if x.opt.Declared != nil {
+		return x.opt.Declared.salt
+	}
+	return x.ownSalt[:]
+}
+
+// disallowed takes the end of a run that was not allowed to change what it wanted to, and reports whether it was such a run.
+func (l *loop) disallowed(v *vertex, err error) bool {
+	if err == nil {
+		return false
+	}
+	ask, asks := errors.AsType[*hold.AskError](err)
+	shut, isShut := errors.AsType[*hold.ShutError](err)
+	switch {
+	case asks:
+		l.askFor(v, ask)
+	case isShut:
+		l.awaitWindow(v, shut)
+	}
+	return asks || isShut
+}
+
+// askFor holds v until a person has approved its change, or an event has it looked at again.
+func (l *loop) askFor(v *vertex, e *hold.AskError) {
+	h := Held{Limit: LimitApproval, Digest: e.Digest, Reason: "a person has to approve it (mgmt approve)"}
+	if no := l.holds.rejected[v.ID]; no != nil && no.Digest == e.Digest {
+		h.Reason, h.Rejected = no.text(), true
+	} else if no != nil {
+		l.unreject(v.ID)
+	}
+	v.run.mu.Lock()
+	h.Changes = v.clean(v.run.said.changes)
+	v.run.mu.Unlock()
+	if v.hold.Approved(e.Digest) { // while it was looked at
+		l.redo(v)
+		return
+	}
+	anew := v.hold.Ask(h, l.now())
+	l.updateHold(v)
+	if !anew {
+		l.redo(v)
+		return
+	}
+	l.log.Info("a change waits for an approval", slog.String("resource", v.ID), slog.String("digest", h.Digest))
+	l.opt.Listener.held(v.ID, &h)
+	l.endHeld(v)
+}
+
+// awaitWindow holds v until a window begins.
+func (l *loop) awaitWindow(v *vertex, e *hold.ShutError) {
+	v.hold.TakeBack(false, v.run.job.approved)
+	l.hold(v, &Held{Limit: LimitWindow, Reason: "it may be changed only " + e.Windows.String(), For: e.For})
+	l.untilWindow(v, e.For)
+	l.endHeld(v)
+}
+
+// windowLook is how often the clock of the machine is asked whether a window has begun: it may be set.
+const windowLook = time.Minute
+
+// untilWindow lets v go when a window begins.
+func (l *loop) untilWindow(v *vertex, left time.Duration) {
+	l.after(min(left, windowLook), nil, func() {
+		if v.membership.gone || !v.hold.HeldBy(LimitWindow) {
+			return
+		}
+		if left, shut := l.guards.Load().windows.Shut(l.opt.Wall()); shut {
+			l.untilWindow(v, left)
+		} else {
+			l.letGo(v)
+		}
+	})
+}
+
+// askedNoMore takes that v wants no more to change what it had asked for.
+func (l *loop) askedNoMore(v *vertex) {
+	if v.hold.EndAsk() {
+		l.unreject(v.ID)
+		l.opt.Listener.held(v.ID, nil)
+	}
+}
+
+// Proposal names a change that waits for an approval.
+type Proposal struct {
+	Resource string `json:"resource"` // kind[name]
+	Digest   string `json:"digest"`   // Held.Digest, of the change that the person has seen
+}
+
+// Decision is the word of a person on changes that wait for an approval.
+type Decision struct {
+	Approve   bool // false rejects them
+	Proposals []Proposal
+	By        string // who says so; text for people
+	Reason    string // the same
+}
+
+// Of reports whether it is about a resource.
+func (d *Decision) Of(resource string) bool {
+	return slices.ContainsFunc(d.Proposals, func(p Proposal) bool { return p.Resource == resource })
+}
+
+// UnapprovedError is the error of Resume for a resource that waits for an approval, which is asked for by Decide.
+type UnapprovedError struct{ Resource string }
+
+func (e *UnapprovedError) Error() string {
+	return fmt.Sprintf("a change of %s waits for an approval: see it, and approve or reject it (mgmt approve)", e.Resource)
+}
+
+// NotAskedError is the error of Decide for a resource of which no change waits for an approval.
+type NotAskedError struct {
+	Resource string
+	State    resgraph.State
+}
+
+func (e *NotAskedError) Error() string {
+	return fmt.Sprintf("no change of %s waits for an approval: it is %s", e.Resource, e.State)
+}
+
+// OtherChangeError is the error of Decide for another change than the one that waits by now.
+type OtherChangeError struct {
+	Resource, Digest, Now string
+}
+
+func (e *OtherChangeError) Error() string {
+	return fmt.Sprintf("another change of %s waits by now, %s and not %s: look at it again", e.Resource, e.Now, e.Digest)
+}
+
+const tableRejected = "rejected" // key: the resource; value: a rejection
+
+// rejection is what is kept of a Decision to reject.
+type rejection struct {
+	Digest string `json:"digest"`
+	By     string `json:"by,omitempty"`
+	Reason string `json:"reason,omitempty"`
+}
+
+func (r *rejection) text() string {
+	text := "rejected"
+	if r.By != "" {
+		text += " by " + r.By
+	}
+	if r.Reason != "" {
+		text += ": " + r.Reason
+	}
+	return text
+}
+
+// Decide approves changes that wait for that, or rejects them: all at one moment, or with an error none. What is approved is made once,
+// if it is still the same change when it is looked at again. What is rejected stays held until another change is wanted, or somebody
+// approves it, also over a restart if the Store survives that. The errors are an *UnknownResourceError, a *NotAskedError or an
+// *OtherChangeError. It returns when that is in effect; callable from any goroutine.
+func (r *Reactor) Decide(ctx context.Context, d Decision) error {
+	if err := r.lockHolds(ctx); err != nil {
+		return err
+	}
+	defer func() { <-r.holding }()
+	var wrong error
+	if err := r.do(ctx, func() { wrong = r.loop.asking(d.Proposals) }); err != nil || wrong != nil {
+		return errors.Join(err, wrong)
+	}
+	if !d.Approve {
+		if err := r.keepRejected(ctx, &d); err != nil {
+			return err
+		}
+	}
+	if err := r.do(context.WithoutCancel(ctx), func() { wrong = r.loop.decide(&d) }); err != nil {
+		return err
+	}
+	return wrong
+}
+
+// keepRejected records what is rejected in one step.
+func (r *Reactor) keepRejected(ctx context.Context, d *Decision) error {
+	writes := make([]records.Write, 0, len(d.Proposals))
+	for _, p := range d.Proposals {
+		text, err := json.Marshal(rejection{p.Digest, d.By, d.Reason})
+		if err != nil {
+			return fmt.Errorf("the rejection cannot be recorded: %w", err)
+		}
+		writes = append(writes, records.Write{Table: tableRejected, Key: p.Resource, Value: text})
+	}
+	if err := r.memory.recorder.Commit(ctx, writes); err != nil {
+		return fmt.Errorf("the rejection cannot be recorded: %w", err)
+	}
+	return nil
+}
+
+// asking returns which of the changes do not wait for an approval.
+func (l *loop) asking(list []Proposal) error {
+	var errs []error
+	for _, p := range list {
+		switch v := l.named(p.Resource); {
+		case v == nil:
+			errs = append(errs, &UnknownResourceError{p.Resource})
+		case v.hold.Asked() == "":
+			errs = append(errs, &NotAskedError{p.Resource, l.m.State(v.slot)})
+		case v.hold.Asked() != p.Digest:
+			errs = append(errs, &OtherChangeError{p.Resource, p.Digest, v.hold.Asked()})
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// decide puts a decision into effect.
+func (l *loop) decide(d *Decision) error {
+	if err := l.asking(d.Proposals); err != nil {
+		return err
+	}
+	for _, p := range d.Proposals {
+		v := l.named(p.Resource)
+		if d.Approve {
+			v.hold.EndAsk()
+			v.hold.Approve(p.Digest)
+			l.unreject(v.ID)
+			l.letGo(v)
+			continue
+		}
+		no := &rejection{p.Digest, d.By, d.Reason}
+		l.holds.reject(v.ID, no)
+		if h := v.hold.HeldNow(l.now()); h != nil {
+			h.Reason, h.Rejected = no.text(), true
+			v.hold.Hold(*h, l.now())
+			l.opt.Listener.held(v.ID, h)
+		}
+	}
+	l.stir()
+	return nil
+}
+
+func (b *holds) reject(resource string, no *rejection) {
+	if b.rejected == nil {
+		b.rejected = map[string]*rejection{}
+	}
+	b.rejected[resource] = no
+}
+
+// unreject forgets that a change of a resource was rejected.
+func (l *loop) unreject(resource string) {
+	if l.holds.rejected[resource] != nil {
+		delete(l.holds.rejected, resource)
+		l.memory.recorder.Note(tableRejected, resource, nil)
+	}
+}
+
+// recallRejected takes over what was rejected in an earlier process.
+func (l *loop) recallRejected(ctx context.Context) error {
+	for rec, err := range l.opt.Store.Records(ctx, tableRejected) {
+		if err != nil {
+			return fmt.Errorf("the rejected changes: %w", err)
+		}
+		var no rejection
+		if json.Unmarshal(rec.Value, &no) == nil {
+			l.holds.reject(rec.Key, &no)
+		}
+	}
+	return nil
+}
