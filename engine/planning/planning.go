@@ -16,7 +16,7 @@ type PartlyRooted interface {
 // Host is a Host that knows, in a plan, what resources above would do. Elsewhere they would do nothing.
 type Host interface {
 	engine.Host
-	// Plans reports whether one of them would make a thing, such as the user that another one needs.
+	// Makes reports whether one of them would make a thing, such as the user that another one needs.
 	Plans(kind, name string) bool
 	// Untold says, in CheckApply, that its outcome rests on something that they may alter, and that nothing can tell before they
 	// have run: what a command answers.
