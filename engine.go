@@ -267,9 +267,10 @@ func (e *Engine) HostStats() host.Stats {
 // Folders returns the folders that are watched, and what tells of changes in each. It waits for the
 // goroutine of the watches, which a file system that does not answer can hold up; ctx bounds that.
 func (e *Engine) Folders(ctx context.Context) ([]host.Folder, error) {
-	if h, ok := e.host.(interface {
+	type watcher interface {
 		Folders(context.Context) ([]host.Folder, error)
-	}); ok {
+	}
+	if h, ok := e.host.(watcher); ok {
 		return h.Folders(ctx)
 	}
 	return nil, nil

@@ -22,9 +22,9 @@ type agent struct {
 }
 
 // agentOf starts the program as a client of a model would.
-func agentOf(t *testing.T, d *realDaemon) *agent {
+func agentOf(t *testing.T, d *realDaemon, flags ...string) *agent {
 	t.Helper()
-	a := &agent{T: t, d: d, cmd: asked(t, d, "mcp")}
+	a := &agent{T: t, d: d, cmd: asked(t, d, append([]string{"mcp"}, flags...)...)}
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: a.cmd}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -194,9 +194,7 @@ func TestAgentProposes(t *testing.T) {
 	if out := a.call("status", nil); !strings.Contains(out.doc.Error, "no daemon answers") {
 		t.Errorf("without a daemon: %+v", out.doc)
 	}
-	args := d.cmd.Args
-	d.cmd = exec.Command(args[0], args[1:]...)
-	d.cmd.Stdout, d.cmd.Stderr = d.log, d.log
+	d = d.again()
 	d.start()
 	d.until("the new daemon answers", func() bool { return !a.call("status", nil).bad })
 	if shown, err = a.person("proposals", "1"); err != nil {

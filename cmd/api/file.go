@@ -50,7 +50,9 @@ func readObjects(a *cli.App, path string) (name string, text []byte, err error) 
 // A fault in JSON is told in the words of JSON, although YAML could read most of it. A file with too many documents is not read beyond them.
 func documents(name string, text []byte, most int) ([]*schema.Node, *schema.Findings) {
 	read := yamlDocuments
-	if trimmed := bytes.TrimLeft(text, " \t\r\n"); filepath.Ext(name) == ".json" || len(trimmed) > 0 && strings.ContainsRune("{[", rune(trimmed[0])) && startsJSON(trimmed) {
+	trimmed := bytes.TrimLeft(text, " \t\r\n")
+	bracket := len(trimmed) > 0 && strings.ContainsRune("{[", rune(trimmed[0]))
+	if filepath.Ext(name) == ".json" || bracket && startsJSON(trimmed) {
 		read = jsonDocuments
 	}
 	var found schema.Findings

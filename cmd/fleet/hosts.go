@@ -137,18 +137,20 @@ func (f *hostsFlags) askServer(ctx context.Context) (*control.Hosts, error) {
 		})
 	}
 	p, ok := errors.AsType[*httpd.Problem](unread)
-	if ok = ok && (p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusNotFound); unread != nil && !ok {
+	lacks := ok && (p.Status == http.StatusUnprocessableEntity || p.Status == http.StatusNotFound)
+	if unread != nil && !lacks {
 		return nil, unread
 	}
 	all := &control.Hosts{Hosts: []control.Host{}}
-	if err := list(hosts.TableName, func(o api.Object) error {
+	err = list(hosts.TableName, func(o api.Object) error {
 		h, err := hostOf(o)
 		all.Hosts = append(all.Hosts, h)
 		return err
-	}); err != nil {
+	})
+	if err != nil {
 		return nil, err
 	}
-	if ok { // an older mgmt runs there, or has the rights that one has given
+	if lacks { // an older mgmt runs there, or has the rights that one has given
 		all.Incomplete = fmt.Sprintf("hosts that are gone are missing here: %s does not tell of them (%v)", f.store.Server, unread)
 		return all, nil
 	}

@@ -56,10 +56,10 @@ type graphIn struct {
 // add adds the tools.
 func (b *bench) add(s *agents.Server) {
 	agents.Add(s, "kinds", "The kinds of resources that a graph may have, with a sentence about each.", b.kinds)
-	agents.Add(s, "docs", "The page of a kind: its parameters, what it sends, and how it behaves. The page meta is about the metaparameters of all kinds.", b.docs)
+	agents.Add(s, "docs", "The page of a kind: its parameters, what it sends, and how it behaves. The page meta is about the metaparameters of all kinds, and tests about files of tests.", b.docs)
 	agents.Add(s, "facts", "The facts of this machine that a graph may use, as facts.NAME.", b.facts)
 	agents.Add(s, "validate", "Say what is wrong with a graph, with the place of each fault. The text may not name other files.", b.validate)
-	agents.Add(s, "test", "Run tests of a graph on a simulated machine. Nothing of this machine is touched. The page test of docs has the form of tests.", b.test)
+	agents.Add(s, "test", "Run tests of a graph on a simulated machine. Nothing of this machine is touched. The page tests of docs has their form.", b.test)
 	agents.Add(s, "plan", "Say which resources of a graph this machine does not have as declared. Nothing is altered or run, and present contents are not shown. It takes the kinds "+
 		strings.Join(slices.Sorted(maps.Keys(planned)), ", ")+", and of a file its "+strings.Join(planned["file"], ", ")+".", b.plan)
 }
@@ -91,13 +91,18 @@ type page struct {
 }
 
 func (b *bench) docs(_ context.Context, in struct {
-	Page string `json:"page" jsonschema:"a kind, or meta"`
+	Page string `json:"page" jsonschema:"a kind, meta or tests"`
 }) (*page, error) {
-	if in.Page == "meta" {
-		t, err := cli.MetaType()
-		return &page{derive.Markdown(derive.Kind{Name: "meta", Type: t})}, err
+	k := derive.Kind{Name: in.Page}
+	var err error
+	switch in.Page {
+	case "meta":
+		k.Type, err = cli.MetaType()
+	case "tests":
+		k.Type, err = schema.Of(&scenario.File{})
+	default:
+		k, err = cli.KindNamed(b.app, in.Page)
 	}
-	k, err := cli.KindNamed(b.app, in.Page)
 	if err != nil {
 		return nil, err
 	}
@@ -123,10 +128,13 @@ func (b *bench) validate(ctx context.Context, in graphIn) (*findings, error) {
 	_, ds := b.build(ctx, r)
 	out := &findings{OK: ds.Err() == nil, Findings: []string{}}
 	for _, d := range ds {
-		out.Findings = append(out.Findings, strings.ReplaceAll(d.String(), folder, ""))
+		out.Findings = append(out.Findings, plain(d.String()))
 	}
 	return out, r.err()
 }
+
+// plain names the texts of the agent without a folder, which they have not.
+func plain(text string) string { return strings.ReplaceAll(text, folder, "") }
 
 // build reads a graph and checks it.
 func (b *bench) build(ctx context.Context, r *reader) (*gapi.Declared, schema.Diagnostics) {
@@ -166,7 +174,7 @@ func (b *bench) plan(ctx context.Context, in graphIn) (*planOut, error) {
 	r := newReader(in.Graph, "")
 	d, ds := b.build(ctx, r)
 	if err := errors.Join(ds.Err(), r.err()); err != nil {
-		return nil, err
+		return nil, errors.New(plain(err.Error()))
 	}
 	if err := plannable(d); err != nil {
 		return nil, err
@@ -238,7 +246,7 @@ type testIn struct {
 func (b *bench) test(ctx context.Context, in testIn) (*testOut, error) {
 	r := newReader(in.Graph, in.Tests)
 	if ds := r.judge(); ds.Err() != nil {
-		return nil, ds
+		return nil, errors.New(plain(ds.Error()))
 	}
 	n, ds := yaml.Document(testName, []byte(in.Tests))
 	if n == nil && ds.Err() == nil {
@@ -249,14 +257,14 @@ func (b *bench) test(ctx context.Context, in testIn) (*testOut, error) {
 		file, ds = scenario.Read(n)
 	}
 	if ds.Err() != nil {
-		return nil, ds
+		return nil, errors.New(plain(ds.Error()))
 	}
 	file.Graph = graphName
 	out := &testOut{Tests: []testResult{}}
 	for _, t := range scenario.Run(ctx, testName, file, scenario.Options{Kinds: b.app.Kinds(), YAML: r.options()}, nil) {
 		one := testResult{Name: t.Name, OK: len(t.Failures) == 0}
 		for _, f := range t.Failures {
-			one.Failures = append(one.Failures, strings.ReplaceAll(f.Pos.String()+": "+f.Message, folder, ""))
+			one.Failures = append(one.Failures, plain(f.Pos.String()+": "+f.Message))
 		}
 		out.Tests = append(out.Tests, one)
 	}
@@ -293,8 +301,7 @@ func (r *reader) options() yaml.Options {
 			}
 			return []byte(text), true
 		},
-		Secret: func(string) (string, bool) { return "", false },
-		Blind:  true,
+		Blind: true,
 	}
 }
 

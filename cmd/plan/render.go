@@ -70,7 +70,8 @@ func (f *renderFlags) run(ctx context.Context, a *cli.App) error {
 	if f.explained != "" {
 		return f.explain(a, d)
 	}
-	if err := yaml.Render(a.Out, d, yaml.Rendering{IsSecret: func(d *gapi.Declaration, key string) bool { return inputs.IsSecret(a, d, key) }, Positions: f.positions}); err != nil {
+	secret := func(d *gapi.Declaration, key string) bool { return inputs.IsSecret(a, d, key) }
+	if err := yaml.Render(a.Out, d, yaml.Rendering{IsSecret: secret, Positions: f.positions}); err != nil {
 		return err
 	}
 	// The faults of the builder count, too: a graph that mgmt run would refuse is no success.

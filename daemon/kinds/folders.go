@@ -46,14 +46,16 @@ func (l *loading) loadBackends() {
 	}
 	var nodes []*schema.Node
 	if l.Backends != "" {
-		if nodes = l.read("backends", l.Backends, "backend or interface", gapi.HasKey("name", "module", "command", "interface")); l.found.Errors() > 0 {
+		nodes = l.read("backends", l.Backends, "backend or interface", gapi.HasKey("name", "module", "command", "interface"))
+		if l.found.Errors() > 0 {
 			return
 		}
 	}
 	// The facts of another machine are not compared, so its step is always made anew.
 	if l.Machine != nil || !l.set.backed.madeOf(l.now, nodes) {
 		c, ds := l.catalog(nodes)
-		if l.found.Add(ds...); ds.Err() != nil {
+		l.found.Add(ds...)
+		if ds.Err() != nil {
 			return
 		}
 		bound, err := virtual.Rebind(l.now, c, l.System())

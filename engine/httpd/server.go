@@ -125,9 +125,10 @@ func (s *Server) server(ctx context.Context, l net.Listener, open *conns) *http.
 // that one by its method, so that a program without it links no server of TLS.
 func (s *Server) encrypted(l net.Listener) net.Listener {
 	limited := newLimited(l, Connections(s.Limits.Connections), s.Clock)
-	if t, ok := l.(interface {
+	type encrypting interface {
 		encrypt(net.Listener) net.Listener
-	}); ok {
+	}
+	if t, ok := l.(encrypting); ok {
 		return t.encrypt(limited)
 	}
 	return limited

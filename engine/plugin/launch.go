@@ -168,7 +168,8 @@ func (p *Plugin) peer(conn net.Conn) error {
 	}
 	var cred *unix.Ucred
 	var asked error
-	if err := raw.Control(func(fd uintptr) { cred, asked = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+	err = raw.Control(func(fd uintptr) { cred, asked = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	if err != nil {
 		return err
 	}
 	if asked != nil {

@@ -33,7 +33,8 @@ func (l *loop) judgeNoop(v *vertex, run *Run) {
 		up = l.failsAbove(v)
 		v.run.job.stays = up != ""
 	}
-	if decides := l.names.find(v.run.said.awaits); (up != "" || run.State == resgraph.StateFailed) && decides != nil && decides != v && undecided(decides.past.last) {
+	decides := l.names.find(v.run.said.awaits)
+	if (up != "" || run.State == resgraph.StateFailed) && decides != nil && decides != v && undecided(decides.past.last) {
 		up = decides.ID
 	}
 	switch {

@@ -70,7 +70,7 @@ func (s *swap) initAll(ctx context.Context) error {
 		}
 		v.membership.own().broken = v.Error(err)
 	}
-	if err := apart.Each("Init", 0, len(s.fresh), func(i int) error {
+	begin := func(i int) error {
 		v := s.fresh[i]
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -88,7 +88,8 @@ func (s *swap) initAll(ctx context.Context) error {
 			failed(i, err)
 		}
 		return nil
-	}, failed); err != nil {
+	}
+	if err := apart.Each("Init", 0, len(s.fresh), begin, failed); err != nil {
 		return err
 	}
 	return faults.err()

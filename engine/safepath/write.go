@@ -50,7 +50,7 @@ func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) 
 	}
 	temp := "." + hex.EncodeToString(randomBytes()) + ".tmp"
 	keeps := !p.Missing && kind == unix.S_IFREG && !exact
-	if err := p.put(temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, firstPerm(perm, keeps || exact), content, func(fd int) error {
+	setRights := func(fd int) error {
 		switch {
 		case exact:
 			return unix.Fchmod(fd, perm)
@@ -59,7 +59,9 @@ func (w Walker) WriteFile(path string, content []byte, perm uint32, exact bool) 
 			return unix.Fchmod(fd, p.Stat.Mode&0o777)
 		}
 		return nil
-	}); err != nil {
+	}
+	err = p.put(temp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, firstPerm(perm, keeps || exact), content, setRights)
+	if err != nil {
 		return errors.Join(err, p.Remove(temp))
 	}
 	err = p.Do(func() error { return unix.Renameat(p.fd, temp, p.fd, p.Name) })

@@ -164,7 +164,8 @@ func (c *run) unchanged() bool {
 	}
 	// One look at the path decides. A file system whose clock is too coarse for that was never
 	// remembered.
-	if st, err := atomicfile.RawLstat(safepath.Of(c.res.init.Host), cmp.Or(strings.TrimRight(c.path, "/"), "/")); err != nil || st != s.stat {
+	st, err := atomicfile.RawLstat(safepath.Of(c.res.init.Host), cmp.Or(strings.TrimRight(c.path, "/"), "/"))
+	if err != nil || st != s.stat {
 		return false
 	}
 	if s.inputs == nil {

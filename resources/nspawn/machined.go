@@ -109,7 +109,8 @@ func (m *machined) names(ctx context.Context) ([]string, error) {
 		rows, _ := replyFirst(body).([][]any)
 		for _, row := range rows {
 			name := replyText(row)
-			if vm := method == "ListMachines" && replyText(row[min(1, len(row)):]) != "container"; !vm && names.CheckHost("the name", name) == nil {
+			vm := method == "ListMachines" && replyText(row[min(1, len(row)):]) != "container"
+			if !vm && names.CheckHost("the name", name) == nil {
 				list = append(list, name)
 			}
 		}

@@ -53,8 +53,9 @@ func (d *Daemon) Client() *control.Client {
 	places := d.Socket.Places(d.State.Place)
 	// An ordinary user without a daemon means that of the machine. A named folder or socket means
 	// just that.
-	if system := daemon.SystemSocket; len(places) > 0 && d.Socket.Path == "" && d.State.Prefix == "" && os.Getenv("MGMT_PREFIX") == "" && !slices.Contains(places, system) {
-		places = append(places, system)
+	unnamed := d.Socket.Path == "" && d.State.Prefix == "" && os.Getenv("MGMT_PREFIX") == ""
+	if unnamed && len(places) > 0 && !slices.Contains(places, daemon.SystemSocket) {
+		places = append(places, daemon.SystemSocket)
 	}
 	return control.NewClient(places...)
 }

@@ -252,12 +252,13 @@ func (w *writer) save() error {
 // endLeases deletes the keys that were put with a lease of an earlier process.
 func endLeases(w *writer, now int64) error {
 	var keys []string
-	if err := w.Scan("", "", w.state.Rev, func(v mvcc.Version) bool {
+	err := w.Scan("", "", w.state.Rev, func(v mvcc.Version) bool {
 		if v.Lease != 0 {
 			keys = append(keys, v.Key)
 		}
 		return true
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
 	rev := w.state.Rev + 1

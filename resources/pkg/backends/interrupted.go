@@ -238,7 +238,8 @@ const staleLock = "db.lck was left by a pacman that was killed"
 func (p *pacman) interrupted(context.Context, virtual.Nothing) ([]string, error) {
 	var what []string
 	lock := p.at(pacmanLock)
-	if _, err := os.Lstat(lock); err == nil && pkglock.Held([]pkglock.Lock{{Backend: "pacman", Path: lock, How: pkglock.ByOpen, Advice: pkglock.EndIt}}) == nil {
+	holder := []pkglock.Lock{{Backend: "pacman", Path: lock, How: pkglock.ByOpen, Advice: pkglock.EndIt}}
+	if _, err := os.Lstat(lock); err == nil && pkglock.Held(holder) == nil {
 		what = append(what, staleLock)
 	}
 	return append(what, p.halves()...), nil

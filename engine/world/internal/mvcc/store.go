@@ -272,10 +272,11 @@ func (s *Store) forgetWhole(w Writer, n int) error {
 	}
 	for {
 		st, again := w.State(), false
-		if err := w.Changes(st.Floor-1, func(c Change) bool {
+		err := w.Changes(st.Floor-1, func(c Change) bool {
 			again = c.Rev == st.Floor
 			return false
-		}); err != nil || !again {
+		})
+		if err != nil || !again {
 			return err
 		}
 		if err := w.Forget(); err != nil {
