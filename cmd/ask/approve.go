@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -157,6 +158,9 @@ func (f *decideFlags) confirm(a *cli.App, waiting []control.Resource) error {
 	if f.yes || f.digest != "" {
 		return nil
 	}
+	if slices.ContainsFunc(waiting, func(r control.Resource) bool { return r.Held.Omitted }) {
+		return errors.New("too many changes wait to show them: select fewer, or approve them unseen with --yes")
+	}
 	if err := f.show(a, a.Err, waiting); err != nil {
 		return err
 	}
@@ -178,6 +182,9 @@ func (f *decideFlags) show(a *cli.App, w io.Writer, list []control.Resource) err
 	for i := range list {
 		r := &list[i]
 		fmt.Fprintf(&b, "%s: %s (%s)\n", s.Name(render.Visible(r.Resource)), render.Visible(r.Held.Reason), r.Held.Digest)
+		if r.Held.Omitted {
+			b.WriteString("  too many wait: select fewer to see what it would change\n")
+		}
 		for i := range r.Held.Changes {
 			c := render.ChangeOf(&r.Held.Changes[i])
 			if from, to, ok := render.Texts(c); ok {

@@ -157,6 +157,9 @@ func (s *Server) awaitRest(ctx context.Context, limit time.Duration) {
 	}
 }
 
+// maxAsked is of how many resources a status tells what they want to change.
+const maxAsked = 100
+
 // A graph that is held is told in Held and not in Refused. The counts are those of all
 // vertices, whatever is wanted of them.
 func (s *Server) status(now *reactor.Snapshot, wanted func(*reactor.Status) bool) *Status {
@@ -178,9 +181,16 @@ func (s *Server) status(now *reactor.Snapshot, wanted func(*reactor.Status) bool
 	}
 	out.Notices = s.badNotices()
 	out.Generation, out.ExitCode = now.Rest.Generation, out.Code()
+	asked := 0
 	for i := range now.Statuses {
 		if st := &now.Statuses[i]; wanted(st) {
-			out.Resources = append(out.Resources, resourceOf(st))
+			r := resourceOf(st)
+			if r.Held != nil && len(r.Held.Changes) > 0 {
+				if asked++; asked > maxAsked {
+					r.Held.Changes, r.Held.Omitted = nil, true
+				}
+			}
+			out.Resources = append(out.Resources, r)
 		}
 	}
 	return out

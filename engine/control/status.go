@@ -145,6 +145,7 @@ type Hold struct {
 	// with approval
 	Digest   string   `json:"digest,omitempty"`   // of the change, for decide
 	Changes  []Change `json:"changes,omitempty"`  // what it would change
+	Omitted  bool     `json:"omitted,omitempty"`  // too many resources were asked for: select fewer to see Changes
 	Rejected bool     `json:"rejected,omitempty"` // as the reason says
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
@@ -68,8 +69,8 @@ func (x *runner) corrects(v *vertex, cs []engine.Change) bool {
 	case x.opt.Declared == nil || v.membership.placed:
 		return false
 	}
-	was := x.opt.Declared.of(v.ID) // declared as before: the engine has only been started
-	return was != nil && was.Print == x.opt.Declared.print(v)
+	print, was := x.opt.Declared.print(v), x.opt.Declared.of(v.ID)
+	return print == "" || was != nil && was.Print == print // declared as before, as far as is known: the engine has only been started
 }
 
 func corrective(c engine.Change) bool { return hold.Corrects([]engine.Change{c}) }
@@ -107,7 +108,7 @@ func (l *loop) askFor(v *vertex, e *hold.AskError) {
 		l.unreject(v.ID)
 	}
 	v.run.mu.Lock()
-	h.Changes = v.clean(v.run.said.changes)
+	h.Changes = shortened(v.clean(v.run.said.changes))
 	v.run.mu.Unlock()
 	if v.hold.Approved(e.Digest) { // while it was looked at
 		l.redo(v)
@@ -122,6 +123,31 @@ func (l *loop) askFor(v *vertex, e *hold.AskError) {
 	l.log.Info("a change waits for an approval", slog.String("resource", v.ID), slog.String("digest", h.Digest))
 	l.opt.Listener.held(v.ID, &h)
 	l.endHeld(v)
+}
+
+// Bounds of what is kept of a change that waits.
+const (
+	maxAskedText = 16 << 10 // bytes of a text
+	maxAsked     = 100      // changes of a resource
+)
+
+// shortened returns what is shown of changes, which are those of a vertex that may wait for long.
+func shortened(cs []engine.Change) []engine.Change {
+	short := func(x any) any {
+		if s, ok := x.(string); ok && len(s) > maxAskedText {
+			return fmt.Sprintf("%s ... (%d bytes)", strings.ToValidUTF8(s[:maxAskedText], ""), len(s))
+		}
+		return x
+	}
+	var out []engine.Change
+	for _, c := range cs[:min(len(cs), maxAsked)] {
+		c.From, c.To = short(c.From), short(c.To)
+		out = append(out, c)
+	}
+	if more := len(cs) - maxAsked; more > 0 {
+		out = append(out, engine.Change{Field: fmt.Sprintf("and %d more", more)})
+	}
+	return out
 }
 
 // awaitWindow holds v until a window begins.

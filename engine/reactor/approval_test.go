@@ -263,6 +263,23 @@ func TestApprovalDuringALook(t *testing.T) {
 	})
 }
 
+// TestLongChangeWaits: of a long text that waits a part is kept, and the digest is that of the whole.
+func TestLongChangeWaits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newGuarded(t, reactor.Options{}, engine.DriftAsk)
+		defer g.rg.close()
+		var before string
+		for _, end := range []string{"a", "b"} {
+			g.write(strings.Repeat("x", 1<<20) + end)
+			h := g.rg.state("a").Held
+			if from := fmt.Sprint(h.Changes[0].From); len(from) > 17<<10 || !strings.HasSuffix(from, "... (1048577 bytes)") || h.Digest == before {
+				t.Errorf("%d bytes are kept, with the digest %s", len(from), h.Digest)
+			}
+			before = h.Digest
+		}
+	})
+}
+
 // TestParseWindow: each window is read as it is written, and is open when it says so.
 func TestParseWindow(t *testing.T) {
 	const layout = "Mon 2006-01-02 15:04 -0700"

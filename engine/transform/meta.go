@@ -86,7 +86,8 @@ var metaRules = [...]MetaRule{
 	{Key: "autoedge", Rule: RuleOwner, Why: "the automatic edges were made before"},
 	{Key: "autogroup", Rule: RuleAlone, Why: "false says so",
 		alone: func(m *engine.MetaParams) bool { return !m.AutoGroups() }},
-	{Key: "drift", Rule: RuleEqual, Why: "a group is repaired or reported as a whole",
+	{Key: "drift", Rule: RuleEqual, Why: "a group is repaired or reported as a whole; with ask, a resource is not grouped, since a person decides on one resource",
+		alone: func(m *engine.MetaParams) bool { return m.Drift == engine.DriftAsk },
 		equal: func(m *engine.MetaParams) any {
 			if m.Drift == "" {
 				return engine.DriftFix

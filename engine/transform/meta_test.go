@@ -81,6 +81,9 @@ func TestMetaRules(t *testing.T) {
 			t.Errorf("%s, twice the same: grouped %t, with %+v", c.key, grouped, both)
 		}
 	}
+	if _, grouped := pairOf(t, meta{Drift: engine.DriftAsk}, meta{Drift: engine.DriftAsk}); grouped {
+		t.Error("resources that a person decides on are grouped")
+	}
 	if _, grouped := pairOf(t, meta{Drift: engine.DriftFix, AutoGroup: &yes, AutoEdge: &yes}, meta{}); !grouped {
 		t.Error("what is said differs from what is meant when nothing is said")
 	}
