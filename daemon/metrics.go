@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt"
+	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/daemon/setting"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/metrics"
@@ -31,6 +32,7 @@ type metricsPart struct {
 	Metrics
 	counts   *metrics.Metrics
 	log      *slog.Logger
+	notices  func() []notices.Status
 	listener net.Listener                   // nil for none
 	ended    atomic.Pointer[reactor.Counts] // how the graph stood when Run ended
 	end      func()
@@ -46,6 +48,7 @@ const (
 // Open implements Part. An address beyond loopback needs Metrics.Remote: the listener has no other guard.
 func (x *metricsPart) Open(_ context.Context, d *Daemon) error {
 	x.log, x.end = d.Log, func() {}
+	x.notices = func() []notices.Status { return d.notices.Status() } // which is opened after this part
 	x.counts = metrics.New(metrics.Options{Version: d.Version})
 	d.Options.Observer = d.Options.Observer.With(mgmt.Observer{
 		Swapped: x.counts.Swapped, Ran: x.counts.Ran, Paused: x.counts.Paused, Held: x.counts.Held, Converged: x.counts.Converged, Refused: x.counts.Refused,
@@ -147,6 +150,9 @@ func (x *metricsPart) sample(ctx context.Context, e *mgmt.Engine) (s metrics.Sam
 			return s, err
 		}
 		s.Counts = now.Rest.Counts
+	}
+	for _, r := range x.notices() {
+		s.Notices = append(s.Notices, metrics.Notices{Receiver: r.Name, Queued: r.Messages, Sent: r.Sent, Failed: r.Failed, Dropped: r.Dropped})
 	}
 	h := e.HostStats()
 	s.Resyncs, s.Subscriptions, s.Watches, s.Polled = h.Resyncs, h.Subscriptions, h.Watches, h.Polled

@@ -178,14 +178,18 @@ func (f *notifyTest) write(a *cli.App, results []testResult) error {
 func noticesText(list []control.NoticeReceiver, s render.Style, now time.Time) string {
 	var b strings.Builder
 	for _, r := range list {
-		fmt.Fprintf(&b, "%s %s:", s.Paint(render.Yellow, "notices to"), render.Visible(r.Name))
+		var parts []string
 		if r.Error != "" {
-			fmt.Fprintf(&b, " not delivered for %s, %d wait: %s", render.RoundTime(now.Sub(r.Since)), r.Queued, render.Visible(r.Error))
+			parts = append(parts, fmt.Sprintf("not delivered for %s, %d wait: %s", render.RoundTime(now.Sub(r.Since)), r.Queued, render.Visible(r.Error)))
 		}
 		if r.Dropped > 0 {
-			fmt.Fprintf(&b, " %d events were dropped", r.Dropped)
+			were := "were"
+			if r.Dropped == 1 {
+				were = "was"
+			}
+			parts = append(parts, fmt.Sprintf("%s %s dropped", render.Plural(r.Dropped, "event"), were))
 		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "%s %s: %s\n", s.Paint(render.Yellow, "notices to"), render.Visible(r.Name), strings.Join(parts, "; "))
 	}
 	return b.String()
 }

@@ -47,3 +47,19 @@ func TestStatusOfLostStore(t *testing.T) {
 		t.Error("a store that is back is not told")
 	}
 }
+
+// TestStatusOfNotices: the status names the receivers that are not reached, and those that were not told of everything.
+func TestStatusOfNotices(t *testing.T) {
+	now := time.Unix(1000, 0)
+	list := []control.NoticeReceiver{
+		{Name: "ops", Queued: 3, Error: "no \x1b[31manswer", Since: now.Add(-90 * time.Second), Dropped: 7},
+		{Name: "admin", Dropped: 1},
+	}
+	want := "notices to ops: not delivered for 1m30s, 3 wait: no \\x1b[31manswer; 7 events were dropped\nnotices to admin: 1 event was dropped\n"
+	if got := noticesText(list, render.Style{}, now); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if st := (&control.Status{Notices: list}); !strings.Contains((&statusFlags{}).text(st, render.Style{}, now), want) {
+		t.Error("the status lacks them")
+	}
+}

@@ -202,7 +202,10 @@ func (m *Message) text() string {
 			parts = append(parts, fmt.Sprintf("%d %s", m.Counts[outcome], outcome))
 		}
 	}
-	if m.Dropped > 0 {
+	switch {
+	case m.Dropped == 1:
+		parts = append(parts, "1 earlier event was dropped")
+	case m.Dropped > 1:
 		parts = append(parts, fmt.Sprintf("%d earlier events were dropped", m.Dropped))
 	}
 	return oneLine(cut(m.Host+": "+strings.Join(parts, ", "), maxError))

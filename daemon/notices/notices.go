@@ -73,9 +73,10 @@ func (n *Notices) Begin(o Options) {
 func (n *Notices) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	defer all.Wait()
-	for {
+	for tried := int32(0); ; tried++ {
 		if err := n.apply(ctx, &all); err != nil && ctx.Err() == nil {
 			n.opt.Log.Error("notices cannot be read from the state folder", "error", err)
+			defer n.opt.Clock.AfterFunc(patience.Wait(tried, rand.Int64N), func() { nudge(n.wake) })()
 		}
 		select {
 		case <-n.wake:
@@ -108,7 +109,7 @@ func (n *Notices) apply(ctx context.Context, all *sync.WaitGroup) error {
 			continue
 		}
 		w := newWorker(n, r)
-		switch err := w.q.load(ctx); {
+		switch err := w.q.load(context.WithoutCancel(ctx)); { // at the end, too: what has happened is queued
 		case errors.Is(err, errEmpty):
 			w.q.mark.Cursor = max(cmp.Or(n.first, end), 1) - 1
 		case err != nil:
@@ -122,17 +123,17 @@ func (n *Notices) apply(ctx context.Context, all *sync.WaitGroup) error {
 	n.mu.Lock()
 	n.now = next
 	n.mu.Unlock()
-	return errors.Join(append(errs, n.forget(ctx, next))...)
+	return errors.Join(append(errs, n.forget(ctx, want))...)
 }
 
 // forget drops the queues of receivers that are not configured any more.
-func (n *Notices) forget(ctx context.Context, now map[string]*worker) error {
+func (n *Notices) forget(ctx context.Context, want []*Ready) error {
 	var writes []records.Write
 	for rec, err := range n.opt.Store.Records(ctx, cursors) {
 		if err != nil {
 			return err
 		}
-		if now[rec.Key] != nil {
+		if slices.ContainsFunc(want, func(r *Ready) bool { return r.Name == rec.Key }) {
 			continue
 		}
 		dropped := 0

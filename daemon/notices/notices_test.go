@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/engine"
@@ -28,6 +29,7 @@ type hook struct {
 	mu    sync.Mutex
 	got   []taken
 	reply func(w http.ResponseWriter, r *http.Request) // in place of 204
+	sees  func(taken)                                  // is called with each try; nil for nothing
 }
 
 // taken is a message as it came.
@@ -40,10 +42,16 @@ type taken struct {
 func newHook(t *testing.T) *hook {
 	h := &hook{}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client was stopped
+		}
 		m := taken{head: r.Header, body: body}
 		if err := json.Unmarshal(body, &m.Message); err != nil {
 			t.Errorf("the body is no message: %v", err)
+		}
+		if h.sees != nil {
+			h.sees(m)
 		}
 		h.mu.Lock()
 		reply := h.reply
@@ -82,6 +90,7 @@ type rig struct {
 	history *journal.History
 	log     strings.Builder
 	clock   clock.Clock
+	hurry   <-chan struct{}
 	command func(context.Context, engine.Command) (*engine.Result, error)
 	*notices.Notices
 	stop func()
@@ -112,14 +121,31 @@ func (g *rig) start(text string) {
 	g.Notices = notices.New(read(g.t, text))
 	g.Begin(notices.Options{
 		Sending: notices.Sending{Host: "web1", Clock: g.clock, Log: slog.New(slog.NewTextHandler(&locked{w: &g.log}, nil)), Command: g.command},
-		Store:   g.store, History: g.history, Look: func(string) (string, map[string]string) { return "web", map[string]string{"tier": "db"} },
+		Store:   g.store, History: g.history, Hurry: g.hurry, Look: func(string) (string, map[string]string) { return "web", map[string]string{"tier": "db"} },
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { g.Run(ctx) })
+	clock, _ := g.clock.(interface{ Advance(time.Duration) })
+	hurry := g.hurry
 	g.stop = sync.OnceFunc(func() {
 		cancel()
-		wg.Wait()
+		done := make(chan struct{})
+		go func() {
+			wg.Wait()
+			close(done)
+		}()
+		await.Until(g.t, "the end", func() bool {
+			if clock != nil && hurry == nil {
+				clock.Advance(time.Second)
+			}
+			select {
+			case <-done:
+				return true
+			default:
+				return false
+			}
+		})
 	})
 	g.t.Cleanup(g.stop)
 }
@@ -144,7 +170,10 @@ func (g *rig) happens(outcome, resource, rest string) uint64 {
 
 // settings returns a receiver of a hook, with further settings.
 func (h *hook) settings(more string) string {
-	return fmt.Sprintf("[{name: ops, group: 1ms, webhook: {url: %q}%s}]", h.URL, more)
+	if !strings.Contains(more, "group:") {
+		more += ", group: 1ms"
+	}
+	return fmt.Sprintf("[{name: ops, webhook: {url: %q}%s}]", h.URL, more)
 }
 
 // TestWebhookIsSigned: a message has an id, a time and the signature of both and the body.

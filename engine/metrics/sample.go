@@ -25,6 +25,14 @@ type Sample struct {
 	Subscriptions int64 // to files
 	Watches       int64 // folders that the kernel watches
 	Polled        int64 // folders that are polled because it does not
+
+	Notices []Notices // by receiver
+}
+
+// Notices are the figures of one receiver of notices.
+type Notices struct {
+	Receiver                      string
+	Queued, Sent, Failed, Dropped int // messages, messages, tries, events
 }
 
 // SetSource replaces the Source.
@@ -51,7 +59,7 @@ func (s *Sample) families() []*family {
 	for state, n := range s.Counts {
 		resources.add(float64(n), "state", resgraph.State(state).String())
 	}
-	return []*family{
+	return append(s.notices(), []*family{
 		resources,
 		gauge("mgmt_waiting", "Resources that have something to do and wait: for one above them, for settle or limit, for a free slot, or for a job or lock of another program.").
 			add(float64(s.Counts[resgraph.StateWaiting])),
@@ -59,7 +67,25 @@ func (s *Sample) families() []*family {
 		gauge("mgmt_watch_subscriptions", "Subscriptions of resources to files.").add(float64(s.Subscriptions)),
 		gauge("mgmt_watched_directories", "Folders that the kernel watches for the engine.").add(float64(s.Watches)),
 		gauge("mgmt_polled_directories", "Folders that are polled because the kernel does not watch them.").add(float64(s.Polled)),
+	}...)
+}
+
+// notices returns nothing where nobody is told of events.
+func (s *Sample) notices() []*family {
+	if len(s.Notices) == 0 {
+		return nil
 	}
+	queued := gauge("mgmt_notices_queued", "Messages that wait for their receiver.")
+	sent := counter("mgmt_notices_sent_total", "Messages that their receiver has taken.")
+	failed := counter("mgmt_notices_failed_total", "Tries to send a message that have failed.")
+	dropped := counter("mgmt_notices_dropped_events_total", "Events that a receiver was not told of.")
+	for _, n := range s.Notices {
+		queued.add(float64(n.Queued), "receiver", n.Receiver)
+		sent.add(float64(n.Sent), "receiver", n.Receiver)
+		failed.add(float64(n.Failed), "receiver", n.Receiver)
+		dropped.add(float64(n.Dropped), "receiver", n.Receiver)
+	}
+	return []*family{queued, sent, failed, dropped}
 }
 
 func truth(b bool) float64 {
