@@ -15,7 +15,6 @@ import (
 	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/internal/filename"
 	"github.com/reactivegraph/mgmt/engine/internal/semaphore"
-	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 	"go.uber.org/goleak"
@@ -389,21 +388,6 @@ func TestPermanent(t *testing.T) {
 	}
 	if !engine.IsPermanent(errors.Join(base, engine.Permanent(base))) {
 		t.Error("a joined one is not seen")
-	}
-}
-
-func TestErrors(t *testing.T) {
-	for want, err := range map[string]error{
-		"abandoned while still running: a[b], c[d]": &reactor.AbandonedError{Resources: []string{"a[b]", "c[d]"}},
-		"abandoned while still running: a[b], c[d] (in Cleanup)": &reactor.AbandonedError{
-			Resources: []string{"a[b]", "c[d]"}, Methods: map[string]string{"c[d]": "Cleanup"},
-		},
-		"Watch panicked: boom":      &callsafe.PanicError{Method: "Watch", Value: "boom"},
-		`unknown resource kind "x"`: &engine.UnknownKindError{Kind: "x"},
-	} {
-		if err.Error() != want {
-			t.Errorf("%q, want %q", err, want)
-		}
 	}
 }
 
