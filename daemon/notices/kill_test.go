@@ -73,6 +73,7 @@ func TestKilledAnywhere(t *testing.T) {
 	h := newHook(t)
 	var mu sync.Mutex
 	bodies, tries := map[string]string{}, 0
+	h.mu.Lock() // the requests come from another process
 	h.sees = func(m taken) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -82,6 +83,7 @@ func TestKilledAnywhere(t *testing.T) {
 		}
 		bodies[m.ID] = string(m.body)
 	}
+	h.mu.Unlock()
 	h.answers(func(w http.ResponseWriter, _ *http.Request) {
 		switch rand.IntN(3) {
 		case 0:

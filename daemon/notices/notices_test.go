@@ -29,7 +29,7 @@ type hook struct {
 	mu    sync.Mutex
 	got   []taken
 	reply func(w http.ResponseWriter, r *http.Request) // in place of 204
-	sees  func(taken)                                  // is called with each try; nil for nothing
+	sees  func(taken)                                  // is called with each try, under mu; nil for nothing
 }
 
 // taken is a message as it came.
@@ -50,10 +50,10 @@ func newHook(t *testing.T) *hook {
 		if err := json.Unmarshal(body, &m.Message); err != nil {
 			t.Errorf("the body is no message: %v", err)
 		}
+		h.mu.Lock()
 		if h.sees != nil {
 			h.sees(m)
 		}
-		h.mu.Lock()
 		reply := h.reply
 		if reply == nil {
 			h.got = append(h.got, m)
