@@ -187,14 +187,26 @@ func (e *Engine) Pause(ctx context.Context, pauses ...reactor.Pause) error {
 	return e.reactor.Pause(ctx, owned...)
 }
 
-// Resume ends pauses, and lets held changes through; see reactor.Reactor.Resume. With an
-// empty name a graph that Options.MaxRemovals holds is read again and may make its
-// removals; the caller of Apply applies it again, and a Run of Changes makes its held removals itself.
-func (e *Engine) Resume(ctx context.Context, resource string) error {
-	_, err := owned(ctx, e, resource, func(r *reactor.Reactor, id string) (struct{}, error) {
-		return struct{}{}, r.Resume(ctx, id)
-	})
-	if err != nil || resource != "" {
+// Resume ends pauses, and lets held changes through; see reactor.Reactor.Resume. It returns for whom, and an error for a named resource that
+// is neither paused nor held. With All everything is
+// resumed, a graph that Options.MaxRemovals holds is read again, and may make its removals; the caller of Apply applies it again, and a Run of Changes makes its held removals itself.
+func (e *Engine) Resume(ctx context.Context, which reactor.Which) (resumed []string, err error) {
+	if which.All {
+		return nil, e.resumeAll(ctx)
+	}
+	for _, name := range which.Named {
+		id, err := owned(ctx, e, name, func(r *reactor.Reactor, id string) (string, error) { return id, r.Resume(ctx, id) })
+		if err != nil {
+			return resumed, err
+		}
+		resumed = append(resumed, id)
+	}
+	more, err := e.reactor.ResumeHeld(ctx, which.Among)
+	return append(resumed, more...), err
+}
+
+func (e *Engine) resumeAll(ctx context.Context) error {
+	if err := e.reactor.Resume(ctx, ""); err != nil {
 		return err
 	}
 	e.offers.Accept()
@@ -208,23 +220,13 @@ func (e *Engine) Resume(ctx context.Context, resource string) error {
 // Decide approves changes that wait for that, or rejects them; see reactor.Reactor.Decide. Which ones wait stands in a Snapshot.
 func (e *Engine) Decide(ctx context.Context, d reactor.Decision) error { return e.reactor.Decide(ctx, d) }
 
-// ResumeHeld is Resume for those of some resources that are paused or held, and returns which; see
-// reactor.Reactor.ResumeHeld.
-func (e *Engine) ResumeHeld(ctx context.Context, resources []string) ([]string, error) {
-	return e.reactor.ResumeHeld(ctx, resources)
-}
-
-// RetryFailed is Retry for those of some resources that can be tried again, and for named ones; see
-// reactor.Reactor.RetryFailed.
-func (e *Engine) RetryFailed(ctx context.Context, among []string, named ...string) ([]string, error) {
-	return e.reactor.RetryFailed(ctx, among, e.owners(named)...)
-}
-
-// Retry tries failed resources again at once, without names all failed ones,
-// and returns which; see reactor.Reactor.Retry. For a member of an automatic group that is the resource
-// that runs it.
-func (e *Engine) Retry(ctx context.Context, resources ...string) ([]string, error) {
-	return e.reactor.Retry(ctx, e.owners(resources)...)
+// Retry tries failed resources again at once, and returns which; see reactor.Reactor.Retry. With an error,
+// such as for a named one that has not failed, it tries none. For a member of an automatic group that is the resource that runs it.
+func (e *Engine) Retry(ctx context.Context, which reactor.Which) ([]string, error) {
+	if which.All {
+		return e.reactor.Retry(ctx)
+	}
+	return e.reactor.RetryFailed(ctx, which.Among, e.owners(which.Named)...)
 }
 
 // owners returns the resources that run others, each once.

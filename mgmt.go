@@ -153,6 +153,7 @@ func (o *Options) clone() Options {
 	c := *o
 	c.Roles = slices.Clone(o.Roles)
 	c.Accept = slices.Clone(o.Accept)
+	c.Windows, c.Approve.Kinds = slices.Clone(o.Windows), slices.Clone(o.Approve.Kinds)
 	c.Storm, c.Flapping = copied(o.Storm), copied(o.Flapping)
 	return c
 }

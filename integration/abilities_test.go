@@ -20,7 +20,7 @@ const asserted = 14
 func TestOnlyEngineAsksForAbilities(t *testing.T) {
 	calls, files := 0, sources(t)
 	types := abilityTypes(files)
-	if len(types) < 25 || !types["WatchedRes"] || !types["Batcher"] {
+	if len(types) < 25 || !types["engine.WatchedRes"] || !types["engine.Batcher"] || !types["declaration.Linted"] {
 		t.Errorf("the abilities are %v", types)
 	}
 	methods := abilityMethods(files, types)
@@ -33,8 +33,8 @@ func TestOnlyEngineAsksForAbilities(t *testing.T) {
 			continue
 		}
 		for _, imp := range file.tree.Imports {
-			if imp.Name != nil && imp.Path.Value == `"`+module+`/engine"` {
-				t.Errorf("%s: the package engine has another name here, under which nothing is found", file.set.Position(imp.Pos()))
+			if imp.Name != nil && (imp.Path.Value == `"`+module+`/engine"` || imp.Path.Value == `"`+module+`/engine/declaration"`) {
+				t.Errorf("%s: the package has another name here, under which nothing is found", file.set.Position(imp.Pos()))
 			}
 		}
 		asks := map[ast.Expr]bool{} // assertions with ok
@@ -70,12 +70,13 @@ func TestOnlyEngineAsksForAbilities(t *testing.T) {
 // abilityAskers are the files that ask a resource for its abilities.
 var abilityAskers = []string{"../engine/abilities.go", "../engine/as.go"}
 
-// abilityTypes returns the interfaces of the abilities: those of package engine that are called so, or that embed one. A
-// StatingRes states abilities, and is none.
+// abilityTypes returns the interfaces of the abilities: those of package engine that are called so, or that embed one, and all of package
+// declaration. A StatingRes states abilities, and is none.
 func abilityTypes(files map[string]source) map[string]bool {
 	embeds := map[string][]string{}
 	for path, file := range files {
-		if filepath.Dir(path) != "../engine" {
+		in := abilityPackage(path)
+		if in == "" {
 			continue
 		}
 		ast.Inspect(file.tree, func(n ast.Node) bool {
@@ -84,34 +85,47 @@ func abilityTypes(files map[string]source) map[string]bool {
 				return true
 			}
 			if it, ok := spec.Type.(*ast.InterfaceType); ok {
-				embeds[spec.Name.Name] = []string{}
+				name := in + "." + spec.Name.Name
+				embeds[name] = []string{}
 				for _, m := range it.Methods.List {
 					if id, ok := m.Type.(*ast.Ident); ok {
-						embeds[spec.Name.Name] = append(embeds[spec.Name.Name], id.Name)
+						embeds[name] = append(embeds[name], in+"."+id.Name)
 					}
 				}
 			}
 			return false
 		})
 	}
-	types := map[string]bool{"Res": true}
+	types := map[string]bool{"engine.Res": true}
 	for range embeds { // until none is added, at the latest
 		for name, in := range embeds {
-			if strings.HasSuffix(name, "Res") || slices.ContainsFunc(in, func(e string) bool { return types[e] }) {
+			if strings.HasPrefix(name, "declaration.") || strings.HasSuffix(name, "Res") || slices.ContainsFunc(in, func(e string) bool { return types[e] }) {
 				types[name] = true
 			}
 		}
 	}
-	delete(types, "Res")
-	delete(types, "StatingRes")
+	delete(types, "engine.Res")
+	delete(types, "engine.StatingRes")
 	return types
+}
+
+// abilityPackage returns the package of a file in which abilities are declared; empty for another one.
+func abilityPackage(path string) string {
+	switch filepath.Dir(path) {
+	case "../engine":
+		return "engine"
+	case "../engine/declaration":
+		return "declaration"
+	}
+	return ""
 }
 
 // abilityMethods returns the names of the methods of the abilities.
 func abilityMethods(files map[string]source, types map[string]bool) map[string]bool {
 	names := map[string]bool{}
 	for path, file := range files {
-		if filepath.Dir(path) != "../engine" {
+		in := abilityPackage(path)
+		if in == "" {
 			continue
 		}
 		ast.Inspect(file.tree, func(n ast.Node) bool {
@@ -119,7 +133,7 @@ func abilityMethods(files map[string]source, types map[string]bool) map[string]b
 			if !ok {
 				return true
 			}
-			if it, ok := spec.Type.(*ast.InterfaceType); ok && types[spec.Name.Name] {
+			if it, ok := spec.Type.(*ast.InterfaceType); ok && types[in+"."+spec.Name.Name] {
 				for _, m := range it.Methods.List {
 					for _, id := range m.Names {
 						names[id.Name] = true
@@ -145,9 +159,9 @@ func isAbility(types map[string]bool, e ast.Expr, path string) bool {
 	switch e := e.(type) {
 	case *ast.SelectorExpr:
 		x, ok := e.X.(*ast.Ident)
-		return ok && x.Name == "engine" && types[e.Sel.Name]
+		return ok && types[x.Name+"."+e.Sel.Name]
 	case *ast.Ident:
-		return filepath.Dir(path) == "../engine" && types[e.Name]
+		return types[abilityPackage(path)+"."+e.Name]
 	}
 	return false
 }

@@ -19,20 +19,14 @@ type Engine interface {
 	Snapshot(context.Context) (reactor.Snapshot, error)
 	// Pause leaves vertices, or with an empty name every one, alone for a while: all at one moment, or with an error none.
 	Pause(context.Context, ...reactor.Pause) error
-	// Resume ends the pause of a vertex; with an empty name every pause, and lets
-	// held changes through.
-	Resume(ctx context.Context, resource string) error
+	// Resume ends the pauses of vertices, and lets held changes through. It returns for whom.
+	Resume(context.Context, reactor.Which) ([]string, error)
 	// Decide approves or rejects changes that wait for that: all at one moment, or with an error none.
 	Decide(context.Context, reactor.Decision) error
-	// ResumeHeld resumes those of some vertices that are paused or held, and returns which.
-	ResumeHeld(ctx context.Context, resources []string) ([]string, error)
 	// AskedBy says who asks for the graphs that take effect until done is called.
 	AskedBy(who string) (left func() []reactor.Leaving, done func())
-	// Retry tries failed vertices again, without names all that have failed, and
-	// returns which. With an error it tries none.
-	Retry(ctx context.Context, resources ...string) ([]string, error)
-	// RetryFailed tries those of some vertices that have failed again, and named ones as Retry does, at one moment. It returns which.
-	RetryFailed(ctx context.Context, among []string, named ...string) ([]string, error)
+	// Retry tries failed vertices again, and returns which. With an error it tries none.
+	Retry(context.Context, reactor.Which) ([]string, error)
 	// Told waits until the Recorder has been told of everything that happened before the call.
 	Told(context.Context) error
 	// Dump names in words the cause for which each unsettled vertex waits.

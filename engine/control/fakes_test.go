@@ -127,36 +127,7 @@ func (f *fakeEngine) Pause(ctx context.Context, ps ...reactor.Pause) error {
 	return nil
 }
 
-func (f *fakeEngine) ResumeHeld(ctx context.Context, ids []string) (resumed []string, err error) {
-	for _, id := range ids {
-		f.mu.Lock()
-		paused := slices.ContainsFunc(f.paused, func(p reactor.Pause) bool { return p.Resource == id })
-		f.mu.Unlock()
-		if paused {
-			if err := f.Resume(ctx, id); err != nil {
-				return nil, err
-			}
-			resumed = append(resumed, id)
-		}
-	}
-	return resumed, f.ready(ctx)
-}
-
-func (f *fakeEngine) RetryFailed(ctx context.Context, among []string, named ...string) ([]string, error) {
-	f.mu.Lock()
-	for _, s := range f.list {
-		if s.State == resgraph.StateFailed && slices.Contains(among, s.Resource) {
-			named = append(named, s.Resource)
-		}
-	}
-	f.mu.Unlock()
-	if len(named) == 0 {
-		return nil, nil
-	}
-	return f.Retry(ctx, named...)
-}
-
-func (f *fakeEngine) Retry(ctx context.Context, ids ...string) ([]string, error) {
+func (f *fakeEngine) Retry(ctx context.Context, which reactor.Which) ([]string, error) {
 	if err := f.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -165,9 +136,9 @@ func (f *fakeEngine) Retry(ctx context.Context, ids ...string) ([]string, error)
 	f.steps++
 	var tried []string
 	for _, s := range f.list {
-		named := slices.Contains(ids, s.Resource)
+		named := slices.Contains(which.Named, s.Resource)
 		switch failed := s.State == resgraph.StateFailed; {
-		case failed && (named || len(ids) == 0):
+		case failed && (named || which.All || slices.Contains(which.Among, s.Resource)):
 			tried = append(tried, s.Resource)
 		case named:
 			return nil, &reactor.NotFailedError{Resource: s.Resource, Why: "has not failed: it is " + s.State.String()}
@@ -177,23 +148,34 @@ func (f *fakeEngine) Retry(ctx context.Context, ids ...string) ([]string, error)
 	return tried, nil
 }
 
-func (f *fakeEngine) Resume(ctx context.Context, id string) error {
+func (f *fakeEngine) Resume(ctx context.Context, which reactor.Which) (resumed []string, err error) {
 	if err := f.ready(ctx); err != nil {
-		return err
+		return nil, err
 	}
-	f.mu.Lock()
-	n := len(f.paused)
-	f.paused = slices.DeleteFunc(f.paused, func(p reactor.Pause) bool { return p.Resource == id })
-	known := id == "" || len(f.paused) < n || slices.ContainsFunc(f.list, func(s reactor.Status) bool { return s.Resource == id })
-	if known {
-		f.resumed = append(f.resumed, id)
+	ids := slices.Concat(which.Named, which.Among)
+	if which.All {
+		ids = []string{""}
 	}
-	f.mu.Unlock()
-	if !known {
-		return &reactor.UnknownResourceError{Resource: id}
+	for _, id := range ids {
+		f.mu.Lock()
+		n := len(f.paused)
+		f.paused = slices.DeleteFunc(f.paused, func(p reactor.Pause) bool { return p.Resource == id })
+		paused := len(f.paused) < n
+		known := id == "" || paused || slices.ContainsFunc(f.list, func(s reactor.Status) bool { return s.Resource == id })
+		goesOn := known && (paused || !slices.Contains(which.Among, id))
+		if goesOn {
+			f.resumed = append(f.resumed, id)
+			resumed = append(resumed, id)
+		}
+		f.mu.Unlock()
+		if !known {
+			return nil, &reactor.UnknownResourceError{Resource: id}
+		}
+		if goesOn {
+			f.rec.Paused(reactor.Pause{Resource: id}, false)
+		}
 	}
-	f.rec.Paused(reactor.Pause{Resource: id}, false)
-	return nil
+	return resumed, nil
 }
 
 func (f *fakeEngine) Told(context.Context) error {

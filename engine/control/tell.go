@@ -158,7 +158,7 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 // resumeHeld resumes what is paused or held among some.
 func (s *Server) resumeHeld(r *http.Request, ids []string) (any, error) {
 	defer s.opt.Recorder.speaks(speaker(r), ids...)()
-	resumed, err := s.opt.Engine.ResumeHeld(r.Context(), ids)
+	resumed, err := s.opt.Engine.Resume(r.Context(), reactor.Which{Among: ids})
 	if err != nil {
 		return nil, err
 	}
@@ -187,12 +187,7 @@ func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) 
 	slices.Sort(named)
 	slices.Sort(some)
 	named, some = slices.Compact(named), slices.Compact(some)
-	var tried []string
-	if len(req.Resources) == 0 {
-		tried, err = s.opt.Engine.Retry(r.Context())
-	} else {
-		tried, err = s.opt.Engine.RetryFailed(r.Context(), some, named...)
-	}
+	tried, err := s.opt.Engine.Retry(r.Context(), reactor.Which{All: len(req.Resources) == 0, Named: named, Among: some})
 	if _, ok := errors.AsType[*reactor.NotFailedError](err); ok {
 		return nil, &Error{http.StatusConflict, err.Error(), ""}
 	}
@@ -209,7 +204,11 @@ func (s *Server) resume(r *http.Request, id string) error {
 		_, done := s.opt.Engine.AskedBy(speaker(r))
 		defer done()
 	}
-	if err := s.opt.Engine.Resume(r.Context(), id); err != nil {
+	which := reactor.Named(id)
+	if id == "" {
+		which = reactor.Which{All: true}
+	}
+	if _, err := s.opt.Engine.Resume(r.Context(), which); err != nil {
 		return err
 	}
 	return s.opt.Engine.Told(r.Context()) // the speaker is noted until then

@@ -27,6 +27,16 @@ type Storm = hold.Storm
 // all. Until is the end by the wall clock, or zero for a pause that lasts until Resume. Reason is text for people.
 type Pause = hold.Pause
 
+// Which names resources. The zero value names none.
+type Which struct {
+	All   bool     // whatever else is named
+	Named []string // each kind[name]: what is asked of one that it does not fit is an error
+	Among []string // those of them that it fits
+}
+
+// Named is Which for one resource.
+func Named(resource string) Which { return Which{Named: []string{resource}} }
+
 // Held says which limit keeps a vertex from being altered. Limit is one of those below, Reason says it
 // in words, and For is the time until it goes on by itself, 0 where it waits for Resume, or with LimitApproval for Decide.
 type Held = hold.Held

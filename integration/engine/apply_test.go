@@ -55,7 +55,7 @@ func TestFindingG1Apply(t *testing.T) {
 	if v, err = e.Apply(ctx, held); v.Held() == nil || len(v.Held().Removed) != 2 || !errors.Is(err, v.Refused) || v.Generation != 2 {
 		t.Errorf("%+v, %v", v, err)
 	}
-	if err := e.Resume(ctx, ""); err != nil {
+	if _, err := e.Resume(ctx, reactor.Which{All: true}); err != nil {
 		t.Error(err)
 	}
 	if v, err = e.Apply(ctx, noops(0)); err != nil || v.Generation != 3 || v.Swap.Removed != 2 {

@@ -184,7 +184,7 @@ func holding(t *testing.T, o mgmt.Options) (e *mgmt.Engine, ctx context.Context,
 // resume accepts what is held.
 func resume(ctx context.Context, t *testing.T, e *mgmt.Engine) {
 	t.Helper()
-	if err := e.Resume(ctx, ""); err != nil {
+	if _, err := e.Resume(ctx, reactor.Which{All: true}); err != nil {
 		t.Error(err)
 	}
 }

@@ -69,7 +69,7 @@ func callAll(ctx context.Context, e *mgmt.Engine) error {
 	_, err1 := e.Snapshot(ctx)
 	_, err2 := e.Status(ctx, "noop[n0]")
 	_, err3 := e.Dump(ctx)
-	_, err4 := e.Retry(ctx)
+	_, err4 := e.Retry(ctx, reactor.Which{All: true})
 	err5 := e.SetLimits(ctx, reactor.Limits{})
 	return errors.Join(err1, err2, err3, err4, err5)
 }
@@ -113,7 +113,7 @@ func TestFindingG3EventsReaderCalls(t *testing.T) {
 			if ev.Pause.Resource != "noop[n1]" || ev.Pause.Reason != "a test" {
 				t.Errorf("paused %+v", ev.Pause)
 			}
-			if err := e.Resume(ctx, "noop[n1]"); err != nil && ctx.Err() == nil {
+			if _, err := e.Resume(ctx, reactor.Named("noop[n1]")); err != nil && ctx.Err() == nil {
 				t.Fatal(err)
 			}
 		}
@@ -222,7 +222,7 @@ func TestFindingG3ObserverCalls(t *testing.T) {
 		Paused: func(p reactor.Pause, on bool) {
 			call("paused")
 			if on {
-				_ = asked.Resume(ctx, p.Resource)
+				_, _ = asked.Resume(ctx, reactor.Named(p.Resource))
 				return
 			}
 			resumed <- struct{}{}

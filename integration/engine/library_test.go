@@ -100,7 +100,7 @@ func TestFindingM3AfterTheEnd(t *testing.T) {
 	for name, call := range map[string]func() error{
 		"Snapshot": func() error { _, err := e.Snapshot(ctx); return err },
 		"Pause":    func() error { return e.Pause(ctx, reactor.Pause{Resource: "noop[a]"}) },
-		"Resume":   func() error { return e.Resume(ctx, "") },
+		"Resume":   func() error { _, err := e.Resume(ctx, reactor.Which{All: true}); return err },
 		"Apply":    func() error { _, err := e.Apply(ctx, noops(1)); return err },
 		"Upsert":   func() error { return e.Patch(ctx, mgmt.Patch{Upsert: noops(1)}) },
 		"Delete":   func() error { return e.Patch(ctx, mgmt.Patch{Delete: []string{"noop[n0]"}}) },

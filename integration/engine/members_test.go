@@ -43,13 +43,13 @@ func TestFindingG6MembersOfGroups(t *testing.T) {
 		if st, err := e.Status(ctx, owner); err != nil || st.Pause == nil || st.Pause.Reason != "of "+m || st.Pause.Resource != owner {
 			t.Errorf("paused by %s: %+v, %v", m, st, err)
 		}
-		if err := e.Resume(ctx, m); err != nil {
+		if _, err := e.Resume(ctx, reactor.Named(m)); err != nil {
 			t.Error(err)
 		}
 		if st, err := e.Status(ctx, owner); err != nil || st.State == resgraph.StatePaused {
 			t.Errorf("resumed by %s: %+v, %v", m, st, err)
 		}
-		if _, err := e.Retry(ctx, m); !isNotFailed(err, owner) {
+		if _, err := e.Retry(ctx, reactor.Named(m)); !isNotFailed(err, owner) {
 			t.Errorf("retry of %s: %v", m, err)
 		}
 	}

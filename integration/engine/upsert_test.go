@@ -120,7 +120,7 @@ func TestHeldDelete(t *testing.T) {
 	}
 	resume := func() {
 		t.Helper()
-		if err := e.Resume(ctx, ""); err != nil {
+		if _, err := e.Resume(ctx, reactor.Which{All: true}); err != nil {
 			t.Fatal(err)
 		}
 	}
