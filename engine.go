@@ -218,7 +218,9 @@ func (e *Engine) resumeAll(ctx context.Context) error {
 }
 
 // Decide approves changes that wait for that, or rejects them; see reactor.Reactor.Decide. Which ones wait stands in a Snapshot.
-func (e *Engine) Decide(ctx context.Context, d reactor.Decision) error { return e.reactor.Decide(ctx, d) }
+func (e *Engine) Decide(ctx context.Context, d reactor.Decision) error {
+	return e.reactor.Decide(ctx, d)
+}
 
 // Retry tries failed resources again at once, and returns which; see reactor.Reactor.Retry. With an error,
 // such as for a named one that has not failed, it tries none. For a member of an automatic group that is the resource that runs it.

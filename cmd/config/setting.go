@@ -47,6 +47,8 @@ type Setting struct {
 	// Read reads a value that is more than words, and returns it as one text in JSON, in which relative paths count from the folder of
 	// the file; nil for any other setting. A flag and a variable have the value as YAML.
 	Read func(*schema.Node) (text string, ds schema.Diagnostics)
+	// Whole returns the type of what Read reads, for the schema of the file: a type made of a Go type takes time at each start.
+	Whole func() *schema.Type
 }
 
 // FlagName returns the name of the flag, without dashes.
@@ -109,6 +111,9 @@ func (t *Table) Type() *schema.Type {
 	out := &schema.Type{Kind: schema.KindStruct, Name: "mgmt.yaml", Doc: "The configuration of mgmt."}
 	for _, s := range t.Settings {
 		typ := *s.Type
+		if s.Whole != nil {
+			typ = *s.Whole()
+		}
 		out.Fields = append(out.Fields, &schema.Field{Key: s.Key, Type: &typ, Doc: s.Sentence()})
 	}
 	return out

@@ -153,7 +153,7 @@ var Settings = &config.Table{
 		{Key: "prometheus_remote", Type: switchType, Own: true, Example: "true", Doc: "let --prometheus listen on an address that other machines can reach"},
 		{Key: "metrics_textfile", Type: textType, Path: true, Own: true, Example: "/var/lib/prometheus/node-exporter/mgmt.prom",
 			Doc: "write metrics to this `file` every 15 s and at exit, for the textfile collector of node_exporter"},
-		{Key: "notify", Type: receiversType, Own: true, Live: true, Read: readReceivers, Example: "[{name: ops, filter: 'outcome == \"failed\"', mail: {to: [root]}}]",
+		{Key: "notify", Type: listType, Own: true, Live: true, Read: readReceivers, Whole: receiversType, Example: "[{name: ops, filter: 'outcome == \"failed\"', mail: {to: [root]}}]",
 			Doc: "tell receivers of events: a `list`, see docs/notices.md"},
 		{Key: "graphviz", Type: textType, Path: true, Own: true, Example: "/run/mgmt/graph.dot", Doc: "draw each graph that takes effect to this `file`, as Graphviz DOT"},
 
@@ -188,7 +188,13 @@ func parses[T any](parse func(string) (T, error)) func(string) error {
 }
 
 // receiversType is the type of the setting notify.
-var receiversType, _ = schema.TypeOf([]notices.Receiver{})
+func receiversType() *schema.Type {
+	t, err := schema.TypeOf([]notices.Receiver{})
+	if err != nil {
+		panic(err) // a defect of the struct, which the reference shows
+	}
+	return t
+}
 
 // readReceivers reads the setting notify.
 func readReceivers(n *schema.Node) (string, schema.Diagnostics) {
