@@ -347,17 +347,18 @@ func TestSecretsStayApart(t *testing.T) {
 	server.Close()
 	g.passes("the other error", func() bool { return strings.Contains(errText(g.of("ops").Err), "refused") })
 	g.stop()
-	said := g.log.String() + fmt.Sprintf("%+v", g.Status())
+	var said strings.Builder
+	said.WriteString(g.log.String() + fmt.Sprintf("%+v", g.Status()))
 	for file, more := range map[string]string{"bad": "", "key": "", "short": ", secret_file: " + dir + "/short", "none": ""} {
 		list, ds := notices.Parse(fmt.Sprintf("[{name: ops, webhook: {url_file: %q%s}}]", filepath.Join(dir, file), more))
 		_, err := notices.Prepare(list, func(...string) error { return nil })
 		if ds.Err() != nil || err == nil {
 			t.Errorf("%s: %v, %v", file, ds, err)
 		}
-		said += errText(err)
+		said.WriteString(errText(err))
 	}
-	if strings.Contains(said, key) || strings.Contains(said, token) || strings.Contains(said, "0123456789") {
-		t.Errorf("a secret is in %s", said)
+	if strings.Contains(said.String(), key) || strings.Contains(said.String(), token) || strings.Contains(said.String(), "0123456789") {
+		t.Errorf("a secret is in %s", said.String())
 	}
 }
 
