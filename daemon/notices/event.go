@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/expr"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
@@ -28,6 +29,8 @@ type Event struct {
 	Class    string            `json:"class,omitempty"`  // intended, cascade or corrective
 	Causes   []string          `json:"causes,omitempty"` // why the resource has run
 	By       string            `json:"by,omitempty"`     // who or which program is behind it
+	Reason   string            `json:"reason,omitempty"` // what the person says who approved or rejected
+	Limit    string            `json:"limit,omitempty"`  // what holds it, such as approval
 	Fields   []string          `json:"fields,omitempty"` // parameters that have changed; their values stay on this machine
 	Attempt  int               `json:"attempt,omitempty"`
 	Noop     bool              `json:"noop,omitempty"`
@@ -63,6 +66,7 @@ var scope = sync.OnceValue(func() *expr.Scope {
 	names := map[string]expr.Type{
 		"host": expr.Text, "at": expr.Text, "outcome": expr.Text, "resource": expr.Text, "kind": expr.Text, "name": expr.Text,
 		"state": expr.Text, "error": expr.Text, "class": expr.Text, "by": expr.Text, "module": expr.Text,
+		"reason": expr.Text, "limit": expr.Text,
 		"causes": expr.ListOf(expr.Text), "fields": expr.ListOf(expr.Text), "labels": expr.MapOf(expr.Text),
 		"attempt": expr.Int, "noop": expr.Bool,
 	}
@@ -91,9 +95,13 @@ func eventOf(entry *journal.Entry, look func(resource string) (module string, la
 	e := Event{
 		ID: entry.ID, At: entry.At.UTC(), Outcome: entry.Outcome, Resource: entry.Resource,
 		State: c.State, Error: cut(c.Error, maxError), Class: c.Class, By: c.By, Attempt: c.Attempt, Noop: c.Noop, dropped: c.Dropped,
+		Reason: cut(c.Reason, maxError),
+	}
+	if c.Held != nil {
+		e.Limit = c.Held.Limit
 	}
 	switch {
-	case c.Held != nil:
+	case c.Held != nil && c.Outcome != control.Rejected: // which has By and Reason
 		e.Error = cut(c.Held.Reason, maxError)
 	case c.Pause != nil:
 		e.Error = cut(c.Pause.Reason, maxError)
@@ -127,6 +135,7 @@ func (r *Ready) accepts(e *Event, host string) (bool, error) {
 	v, err := r.filter.Eval(map[string]any{
 		"host": host, "at": e.At.Format(time.RFC3339Nano), "outcome": e.Outcome, "resource": e.Resource, "kind": of.Kind, "name": of.Name,
 		"state": e.State, "error": e.Error, "class": e.Class, "by": e.By, "module": e.Module,
+		"reason": e.Reason, "limit": e.Limit,
 		"causes": anys(e.Causes), "fields": anys(e.Fields), "labels": labels, "attempt": int64(e.Attempt), "noop": e.Noop,
 	})
 	if err != nil {
@@ -184,6 +193,25 @@ func (g *group) add(e *Event, now time.Time) {
 	}
 }
 
+// text describes an event that is alone in its message.
+func (e *Event) text() string {
+	line, why := e.Outcome, e.Error
+	switch control.Outcome(e.Outcome) {
+	case control.Held:
+		if e.Limit == string(reactor.LimitApproval) {
+			line, why = "waits for an approval", "" // the reason says the same
+		}
+	case control.Approved, control.Rejected:
+		if why = e.Reason; e.By != "" {
+			line += " by " + e.By
+		}
+	}
+	if why != "" {
+		line += ": " + why
+	}
+	return strings.TrimSpace(e.Resource + " " + line)
+}
+
 // text says a message in one line.
 func (m *Message) text() string {
 	var parts []string
@@ -191,12 +219,7 @@ func (m *Message) text() string {
 	case m.Test:
 		parts = []string{"this is a test of the receiver " + m.Receiver}
 	case m.Total == 1 && len(m.Events) == 1:
-		e := &m.Events[0]
-		line := strings.TrimSpace(e.Resource + " " + e.Outcome)
-		if e.Error != "" {
-			line += ": " + e.Error
-		}
-		parts = []string{line}
+		parts = []string{m.Events[0].text()}
 	default:
 		for _, outcome := range slices.Sorted(maps.Keys(m.Counts)) {
 			parts = append(parts, fmt.Sprintf("%d %s", m.Counts[outcome], outcome))

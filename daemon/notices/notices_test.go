@@ -199,6 +199,14 @@ func TestWebhookIsSigned(t *testing.T) {
 	}
 }
 
+// TestSignature: the signature is the one that openssl computes of the same key, id, time and body, by the recipe of docs/notices.md.
+func TestSignature(t *testing.T) {
+	got := notices.Sign([]byte("a-key-of-this-vector-1"), "msg_000000000000000000000001", "1796083200", []byte(`{"id":"x","text":"web1: svc[nginx] failed"}`))
+	if want := "v1,7OLRhXc0YZC3dOc2ljofI56fW/rvHOHOzVgAOzkuzGA="; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestManyFailuresAreOneMessage: ten thousand failures at once are one message of bounded size.
 func TestManyFailuresAreOneMessage(t *testing.T) {
 	h, g := newHook(t), newRig(t)

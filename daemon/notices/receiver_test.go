@@ -129,6 +129,35 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestDecisionsAreTold: a filter selects what waits for a person, and what that person has decided. The text says who, and why.
+func TestDecisionsAreTold(t *testing.T) {
+	const held = `,"held":{"limit":"approval","reason":"a person has to approve it (mgmt approve)"}`
+	for _, c := range []struct{ filter, outcome, rest, want string }{
+		{`outcome == "held" && limit == "approval"`, "held", held, "waits for an approval"},
+		{`limit == "budget" && error != ""`, "held", `,"held":{"limit":"budget","reason":"10 changes in 1m"}`, "held: 10 changes in 1m"},
+		{`outcome == "approved" && by == "alice" && reason == "ticket 4711"`, "approved", `,"by":"alice","reason":"ticket 4711"`, "approved by alice: ticket 4711"},
+		{`outcome == "approved" && reason == ""`, "approved", `,"by":"alice"`, "approved by alice"},
+		{
+			`outcome == "rejected" && limit == "approval" && error == ""`, "rejected",
+			`,"by":"bob","reason":"not today","held":{"limit":"approval","reason":"rejected by bob: not today"}`, "rejected by bob: not today",
+		},
+		{`outcome == "held" && limit == "approval"`, "held", `,"held":{"limit":"window","reason":"not now"}`, ""},
+	} {
+		h, g := newHook(t), newRig(t)
+		g.clock = enginetest.NewClock()
+		g.start(h.settings(", filter: '" + c.filter + "'"))
+		g.happens(c.outcome, "file[/etc/motd]", c.rest)
+		g.stop()
+		got := ""
+		for _, m := range h.messages() {
+			got += strings.TrimPrefix(m.Text, "web1: file[/etc/motd] ")
+		}
+		if got != c.want {
+			t.Errorf("%s: told is %q, want %q", c.filter, got, c.want)
+		}
+	}
+}
+
 // TestMailHasNoForeignHeader: what an event says makes no header, whatever is in it, and is there in the text.
 func TestMailHasNoForeignHeader(t *testing.T) {
 	const evil = "x\r\nBcc: evil@example.org\n\nbody\u2028é\x00"
