@@ -139,6 +139,7 @@ var pathsElsewhere = map[string][]string{
 	},
 	"the state folder, which run refuses if others can write it": {
 		"engine/control/proposals.go load",
+		"engine/control/proposals.go setAside",
 		"daemon/state/hold.go hold",
 		"daemon/socket.go listenAt",
 		"cmd/run/dump.go write",

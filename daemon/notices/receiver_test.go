@@ -148,12 +148,12 @@ func TestDecisionsAreTold(t *testing.T) {
 		g.start(h.settings(", filter: '" + c.filter + "'"))
 		g.happens(c.outcome, "file[/etc/motd]", c.rest)
 		g.stop()
-		got := ""
+		var got strings.Builder
 		for _, m := range h.messages() {
-			got += strings.TrimPrefix(m.Text, "web1: file[/etc/motd] ")
+			got.WriteString(strings.TrimPrefix(m.Text, "web1: file[/etc/motd] "))
 		}
-		if got != c.want {
-			t.Errorf("%s: told is %q, want %q", c.filter, got, c.want)
+		if got.String() != c.want {
+			t.Errorf("%s: told is %q, want %q", c.filter, got.String(), c.want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
@@ -213,22 +214,39 @@ func TestAskAsOther(t *testing.T) {
 	if path == "" {
 		return
 	}
-	_, err := NewClient(path).Version(t.Context())
+	c := NewClient(path)
+	_, err := c.Version(t.Context())
 	if e, ok := errors.AsType[*Error](err); ok {
 		os.Exit(e.Status % 256)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
+	if os.Geteuid() == 0 {
+		return
+	}
+	p, err := c.Propose(t.Context(), ProposeRequest{Document: fmt.Sprintf("# %d\n", os.Getpid()), Reason: "to try it"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, review := c.Review(t.Context(), p.ID)
+	_, approve := c.Approve(t.Context(), p.ID, ApproveRequest{Digest: digest(fmt.Sprintf("# %d\n", os.Getpid()), "")})
+	_, reject := c.Reject(t.Context(), p.ID, RejectRequest{})
+	for _, err := range []error{review, approve, reject} {
+		if e, ok := errors.AsType[*Error](err); !ok || e.Status != http.StatusForbidden {
+			t.Errorf("review, approve or reject: %v", err)
+		}
+	}
 }
 
 // TestPeers: a stranger is refused even if the mode of the socket lets him in; a
-// member of the socket's group is not. It needs root, to be somebody else.
+// member of the socket's group is not, and may propose a graph but not decide. It needs root, to be somebody else.
 func TestPeers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can ask as somebody else")
 	}
-	r := newRig(t)
+	g := &fakeGraphs{}
+	r := newRig(t, func(o *Options) { o.Graphs, o.StateDir = g, "" })
 	dir, err := os.MkdirTemp("", "mgmt-control-") // t.TempDir is not open to others
 	if err != nil {
 		t.Fatal(err)
@@ -267,6 +285,9 @@ func TestPeers(t *testing.T) {
 		if got := cmd.ProcessState.ExitCode(); got != c.code {
 			t.Errorf("%s: code %d, want %d (%v):\n%s", name, got, c.code, err, out)
 		}
+	}
+	if len(g.applied) > 0 {
+		t.Errorf("applied is %q", g.applied)
 	}
 	if !strings.Contains(r.log.String(), "a request over the socket was refused") || !strings.Contains(r.log.String(), "uid 65534") {
 		t.Errorf("it logs %s", r.log)

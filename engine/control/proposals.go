@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -100,6 +101,7 @@ type kept struct {
 // proposals keeps them, in memory and in a file that survives a restart. Its methods may be called from many goroutines.
 type proposals struct {
 	path  string // empty for none
+	log   *slog.Logger
 	clock clock.Clock
 	turn  chan struct{} // a value in it is held by who reads or alters the fields below
 
@@ -109,7 +111,10 @@ type proposals struct {
 }
 
 func newProposals(o *Options) *proposals {
-	p := &proposals{clock: o.Clock, turn: make(chan struct{}, 1)}
+	p := &proposals{log: o.Logger, clock: o.Clock, turn: make(chan struct{}, 1)}
+	if p.log == nil {
+		p.log = slog.New(slog.DiscardHandler)
+	}
 	if o.StateDir != "" {
 		p.path = filepath.Join(o.StateDir, "proposals.json")
 	}
@@ -136,20 +141,41 @@ func (p *proposals) take(ctx context.Context) (done func(), err error) {
 	return done, nil
 }
 
-// load reads the file. A damaged one is an error that names it: what it has is for a person, and must not be lost unseen.
+// load reads the file. A damaged one is kept under another name, for a person to look at, and the list begins empty. An error says that the
+// file can't be read, or not be kept.
 func (p *proposals) load() error {
 	text, err := os.ReadFile(p.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil {
-		err = json.Unmarshal(text, p)
+		if damage := json.Unmarshal(text, p); damage != nil {
+			p.Last, p.List = 0, nil
+			err = p.setAside(damage)
+		}
 	}
 	if err != nil {
-		p.Last, p.List = 0, nil
 		return &Error{http.StatusInternalServerError, fmt.Sprintf("the proposals can't be read from %s: %v", p.path, err), "repair the file, or remove it"}
 	}
 	return nil
+}
+
+// setAside gives the damaged file a name that no other one has.
+func (p *proposals) setAside(damage error) error {
+	for n := 1; ; n++ {
+		aside := fmt.Sprintf("%s.damaged-%d", p.path, n)
+		err := os.Link(p.path, aside)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err == nil {
+			err = os.Remove(p.path)
+		}
+		if err == nil {
+			p.log.Error("the file of proposals is damaged and was set aside: those that waited have to be proposed again", "path", p.path, "kept_as", aside, "error", damage)
+		}
+		return err
+	}
 }
 
 // save writes the file. The list before comes back where that fails.
