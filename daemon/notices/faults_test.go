@@ -93,6 +93,28 @@ func TestFaultyAnswers(t *testing.T) {
 	}
 }
 
+// TestRetryAfter: a receiver that asks for time gets it, up to the longest wait of all.
+func TestRetryAfter(t *testing.T) {
+	for header, least := range map[string]time.Duration{"200": 200 * time.Second, "80000": 5 * time.Minute} {
+		h, g := newHook(t), newRig(t)
+		g.clock = enginetest.NewClock()
+		asked := make(chan time.Time, 100)
+		h.answers(func(w http.ResponseWriter, _ *http.Request) {
+			asked <- g.clock.Now()
+			w.Header().Set("Retry-After", header)
+			w.WriteHeader(http.StatusServiceUnavailable)
+		})
+		g.start(h.settings(""))
+		g.happens("failed", "svc[nginx]", "")
+		g.passes("the second try", func() bool { return len(asked) >= 2 })
+		h.answers(nil)
+		first := <-asked
+		if wait := (<-asked).Sub(first); wait < least || wait > 4*time.Hour {
+			t.Errorf("Retry-After: %s: it was tried again after %s", header, wait)
+		}
+	}
+}
+
 func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }

@@ -290,11 +290,12 @@ func (w *worker) deliver(ctx context.Context) {
 		m, ok := w.q.head()
 		wait := markEvery
 		if ok {
-			if w.try(ctx, m) {
+			off, after := w.try(ctx, m)
+			if off {
 				tried = 0
 				continue
 			}
-			wait = patience.Wait(tried, rand.Int64N)
+			wait = max(patience.Wait(tried, rand.Int64N), min(after, patience.Most))
 			tried++
 		}
 		timer.Reset(wait)
@@ -326,14 +327,17 @@ func (w *worker) last() {
 	}()
 	for {
 		m, ok := w.q.head()
-		if !ok || !w.try(ctx, m) {
+		if !ok {
+			return
+		}
+		if off, _ := w.try(ctx, m); !off {
 			return
 		}
 	}
 }
 
-// try sends a message once, and reports whether it is off the queue.
-func (w *worker) try(ctx context.Context, m queued) bool {
+// try sends a message once, and reports whether it is off the queue. If not, the receiver wants no other try before after.
+func (w *worker) try(ctx context.Context, m queued) (off bool, after time.Duration) {
 	once, cancel := clock.WithTimeout(ctx, w.n.opt.Clock, w.r.Timeout, nil)
 	defer cancel()
 	err := w.to.send(once, m.message, m.body)
@@ -343,7 +347,10 @@ func (w *worker) try(ctx context.Context, m queued) bool {
 		if ctx.Err() == nil {
 			w.fails(err)
 		}
-		return false
+		if busy, ok := errors.AsType[*busyError](err); ok {
+			after = busy.after
+		}
+		return false, after
 	}
 	if refused {
 		w.fails(err)
@@ -353,7 +360,7 @@ func (w *worker) try(ctx context.Context, m queued) bool {
 	if err := w.q.done(context.WithoutCancel(ctx), refused); err != nil {
 		w.log.Warn("a notice that was sent stays in the state folder, and is sent again after a restart", "id", m.message.ID, "error", err)
 	}
-	return true
+	return true, 0
 }
 
 // fails notes an error, and logs the first of a series.

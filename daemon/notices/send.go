@@ -53,6 +53,14 @@ type refusedError struct{ err error }
 func (e *refusedError) Error() string { return e.err.Error() }
 func (e *refusedError) Unwrap() error { return e.err }
 
+// busyError says how long the receiver wants to be left alone.
+type busyError struct {
+	error
+	after time.Duration
+}
+
+func (e *busyError) Unwrap() error { return e.error }
+
 func (r *Ready) sender(s *Sending) sender {
 	switch {
 	case r.Webhook != nil:
@@ -135,6 +143,10 @@ func (h *webhook) send(ctx context.Context, m *Message, body []byte) error {
 	err = fmt.Errorf("the server %s answers %d", h.r.url.Host, resp.StatusCode)
 	if slices.Contains(refusals, resp.StatusCode) {
 		return &refusedError{err}
+	}
+	// A date in place of seconds is left to the usual wait: the clock of the server is not this one.
+	if s, bad := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); bad == nil {
+		return &busyError{err, time.Duration(s) * time.Second}
 	}
 	return err
 }
