@@ -14,6 +14,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Approval says which changes wait for the word of a person; see ParseApproval. Those of resources with drift: ask wait besides. The zero
@@ -50,10 +51,23 @@ func (x *runner) allowed(v *vertex) error {
 	if !g.approve.Asks(v.Res.Kind(), cs) && !(v.meta.Drift == engine.DriftAsk && x.corrects(v, cs)) {
 		return nil
 	}
-	if digest := hold.Digest(x.salt(), v.ID, cs); digest != j.approved {
+	if digest := hold.Digest(x.salt(), v.ID, declaration(v), cs); digest != j.approved {
 		return &hold.AskError{Digest: digest}
 	}
 	return nil
+}
+
+// declaration returns the parameters of v, with what it has received and without what it only tells.
+func declaration(v *vertex) any {
+	encoded, _ := schema.Encode(v.Res) // without it, the changes alone name what is approved
+	if params, ok := encoded.(map[string]any); ok {
+		for _, f := range v.abil.recvType.Fields {
+			if f.Role == schema.RoleReadOnly {
+				delete(params, f.Key)
+			}
+		}
+	}
+	return encoded
 }
 
 // corrects reports whether changes of a run of v put right what somebody else has altered, maybe together with another cause.

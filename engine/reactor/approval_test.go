@@ -216,6 +216,19 @@ func TestApprove(t *testing.T) {
 }
 
 // TestWindow: outside of the windows nothing is changed, but for what a person resumes.
+// TestApprovalOfOtherDeclaration declares something else, of which the change says the same, as that of a command says only that it runs.
+func TestApprovalOfOtherDeclaration(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newGuarded(t, reactor.Options{Approve: reactor.Approval{Changes: true}}, "")
+		defer g.rg.close()
+		seen := g.rg.state("a").Held.Digest
+		g.declare("other", "")
+		if now := g.rg.state("a").Held.Digest; now == seen {
+			t.Errorf("what was seen of the declaration before, %s, approves the new one", seen)
+		}
+	})
+}
+
 func TestWindow(t *testing.T) {
 	bubble(t, func(t *testing.T) { // begins on Saturday 2000-01-01 00:00 UTC
 		w, err := reactor.ParseWindows("mon-fri 08:00-17:00 UTC")

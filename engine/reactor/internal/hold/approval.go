@@ -76,9 +76,10 @@ type AskError struct{ Digest string }
 
 func (e *AskError) Error() string { return "the change " + e.Digest + " waits for an approval" }
 
-// Digest names changes of a resource, secrets among them, for whoever approves them. The salt is a secret: so the digest does not give a
+// Digest names changes of a resource, secrets among them, and what is declared, for whoever approves them: the change
+// of a command says only that it runs. The salt is a secret: so the digest does not give a
 // secret away.
-func Digest(salt []byte, resource string, cs []engine.Change) string {
+func Digest(salt []byte, resource string, declared any, cs []engine.Change) string {
 	h := sha256.New()
 	part := func(b []byte) { _, _ = fmt.Fprintf(h, "%d:%s", len(b), b) }
 	value := func(x any) {
@@ -90,6 +91,7 @@ func Digest(salt []byte, resource string, cs []engine.Change) string {
 	}
 	part(salt)
 	part([]byte(resource))
+	value(declared)
 	for _, c := range cs {
 		part([]byte(c.Field))
 		part([]byte(c.Verb))
