@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -175,6 +176,9 @@ func namesOf(list []control.Resource) (names []reactor.Proposal) {
 	return names
 }
 
+// maxLine is how long the texts of a change on one line may be together.
+const maxLine = 40
+
 // show writes what each resource wants to change, with the differences of texts.
 func (f *decideFlags) show(a *cli.App, w io.Writer, list []control.Resource) error {
 	var b strings.Builder
@@ -187,7 +191,10 @@ func (f *decideFlags) show(a *cli.App, w io.Writer, list []control.Resource) err
 		}
 		for i := range r.Held.Changes {
 			c := render.ChangeOf(&r.Held.Changes[i])
-			if from, to, ok := render.Texts(c); ok {
+			from, isFrom := c.From.(string)
+			to, isTo := c.To.(string)
+			if c.Verb == engine.Updated && (isFrom || isTo) && len(from)+len(to) > maxLine { // a line shows a part of a long text
+				fmt.Fprintf(&b, "  %s:\n", render.Visible(c.Field))
 				render.WriteDiff(&b, s, from, to)
 			} else {
 				fmt.Fprintf(&b, "  %s\n", render.ChangeLine(c))

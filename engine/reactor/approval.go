@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -70,6 +71,24 @@ func declaration(v *vertex) any {
 	return encoded
 }
 
+// withWhatRuns adds the parameters of v to changes one of which only runs something: it does not say what.
+func withWhatRuns(v *vertex, cs []engine.Change) []engine.Change {
+	params, ok := declaration(v).(map[string]any)
+	if !ok || !slices.ContainsFunc(cs, func(c engine.Change) bool { return c.Verb == engine.Ran }) {
+		return cs
+	}
+	cs = slices.Clone(cs)
+	for _, f := range v.abil.recvType.Fields {
+		switch x := params[f.Key].(type) {
+		case string, []any, map[string]any: // numbers, such as times, say nothing of what runs
+			if !reflect.ValueOf(x).IsZero() {
+				cs = append(cs, engine.Change{Field: f.Key, To: x})
+			}
+		}
+	}
+	return cs
+}
+
 // corrects reports whether changes of a run of v put right what somebody else has altered, maybe together with another cause.
 func (x *runner) corrects(v *vertex, cs []engine.Change) bool {
 	j := v.run.job
@@ -122,7 +141,7 @@ func (l *loop) askFor(v *vertex, e *hold.AskError) {
 		l.unreject(v.ID)
 	}
 	v.run.mu.Lock()
-	h.Changes = shortened(v.clean(v.run.said.changes))
+	h.Changes = shortened(v.clean(withWhatRuns(v, v.run.said.changes)))
 	v.run.mu.Unlock()
 	if v.hold.Approved(e.Digest) { // while it was looked at
 		l.redo(v)
