@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,11 +20,20 @@ type guarded struct {
 	t     *testing.T
 	rg    *rig
 	w     *stage
-	text  string
+	text  text
 	alter chan struct{} // its Watch says Event
 	look  func()        // when the text is looked at; nil for nothing
 	file  []byte        // of declarations
 }
+
+// text is that of the machine, which runs and the test alter.
+type text struct {
+	mu sync.Mutex
+	is string
+}
+
+func (x *text) get() string  { x.mu.Lock(); defer x.mu.Unlock(); return x.is }
+func (x *text) set(s string) { x.mu.Lock(); defer x.mu.Unlock(); x.is = s }
 
 func newGuarded(t *testing.T, o reactor.Options, drift engine.Drift) *guarded {
 	g := &guarded{t: t, w: newWorld(), alter: make(chan struct{})}
@@ -40,22 +50,22 @@ func (g *guarded) start(o reactor.Options, drift engine.Drift) {
 
 func (g *guarded) declare(want string, drift engine.Drift) {
 	a := &fake{w: g.w, Want: want, watch: eventer(g.alter), check: func(_ context.Context, f *fake, apply bool) (bool, error) {
-		if g.text == f.Want {
+		if g.text.get() == f.Want {
 			return true, nil
 		}
 		if g.look != nil {
 			g.look()
 		}
-		c := engine.Change{Field: "want", From: g.text, To: f.Want}
+		c := engine.Change{Field: "want", From: g.text.get(), To: f.Want}
 		switch {
-		case g.text == "":
+		case g.text.get() == "":
 			c = engine.Change{Verb: engine.Created}
 		case f.Want == "gone":
 			c = engine.Change{Verb: engine.Deleted}
 		}
 		f.init.Change(c)
 		if apply {
-			g.text = f.Want
+			g.text.set(f.Want)
 		}
 		return false, nil
 	}}
@@ -66,7 +76,7 @@ func (g *guarded) declare(want string, drift engine.Drift) {
 
 // write is a stranger.
 func (g *guarded) write(text string) {
-	g.text = text
+	g.text.set(text)
 	g.alter <- struct{}{}
 	synctest.Wait()
 }
@@ -84,8 +94,8 @@ func (g *guarded) wants(text, held string) reactor.Status {
 			got += " " + s.Held.Reason
 		}
 	}
-	if g.text != text || got != held || (held == "") != (s.State == resgraph.StateOK) {
-		g.t.Errorf("%q, %s by %q; want %q, by %q", g.text, s.State, got, text, held)
+	if g.text.get() != text || got != held || (held == "") != (s.State == resgraph.StateOK) {
+		g.t.Errorf("%q, %s by %q; want %q, by %q", g.text.get(), s.State, got, text, held)
 	}
 	return s
 }
@@ -147,7 +157,7 @@ func TestDriftAsksAfterARestart(t *testing.T) {
 			g.start(reactor.Options{Store: store}, engine.DriftAsk)
 		}
 		g.rg.close()
-		g.text = "wrong"
+		g.text.set("wrong")
 		g.start(reactor.Options{Store: store}, engine.DriftAsk)
 		const held = "approval [want: wrong -> right]"
 		digest := g.wants("wrong", held).Held.Digest
@@ -195,7 +205,7 @@ func TestApprove(t *testing.T) {
 							t.Error("resume: ", err)
 						}
 						synctest.Wait()
-						if g.text == text {
+						if g.text.get() == text {
 							t.Error("resume has approved it")
 						}
 						g.must(g.decide(true, s.Held.Digest, ""))
