@@ -231,13 +231,12 @@ func (s *Server) postDecide(_ http.ResponseWriter, r *http.Request) (any, error)
 	d := reactor.Decision{Approve: req.Approve, Proposals: req.Changes, By: speaker(r), Reason: req.Reason}
 	defer s.opt.Recorder.decides(&d)()
 	err := s.opt.Engine.Decide(r.Context(), d)
-	if _, other := errors.AsType[*reactor.OtherChangeError](err); other {
+	_, other := errors.AsType[*reactor.OtherChangeError](err)
+	_, none := errors.AsType[*reactor.NotAskedError](err)
+	switch {
+	case other, none:
 		return nil, &Error{http.StatusConflict, err.Error(), ""}
-	}
-	if _, none := errors.AsType[*reactor.NotAskedError](err); none {
-		return nil, &Error{http.StatusConflict, err.Error(), ""}
-	}
-	if err != nil {
+	case err != nil:
 		return nil, s.explained(err)
 	}
 	done := Decided{Resources: []string{}}
