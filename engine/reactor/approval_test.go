@@ -22,6 +22,7 @@ type guarded struct {
 	w     *stage
 	text  text
 	alter chan struct{} // its Watch says Event
+	above chan struct{} // what is above it changes, and refreshes it
 	look  func()        // when the text is looked at; nil for nothing
 	file  []byte        // of declarations
 }
@@ -36,7 +37,7 @@ func (x *text) get() string  { x.mu.Lock(); defer x.mu.Unlock(); return x.is }
 func (x *text) set(s string) { x.mu.Lock(); defer x.mu.Unlock(); x.is = s }
 
 func newGuarded(t *testing.T, o reactor.Options, drift engine.Drift) *guarded {
-	g := &guarded{t: t, w: newWorld(), alter: make(chan struct{})}
+	g := &guarded{t: t, w: newWorld(), alter: make(chan struct{}), above: make(chan struct{})}
 	g.start(o, drift)
 	return g
 }
@@ -70,7 +71,8 @@ func (g *guarded) declare(want string, drift engine.Drift) {
 		return false, nil
 	}}
 	a.SetMetaParams(&engine.MetaParams{Drift: drift})
-	g.rg.swap(newDecl(g.t).add("a", a).add("b", &fake{w: g.w}).edges("a>b"))
+	up := &fake{w: g.w, watch: eventer(g.above), check: func(context.Context, *fake, bool) (bool, error) { return g.w.count("up") < 2, nil }}
+	g.rg.swap(newDecl(g.t).add("up", up).add("a", a).add("b", &fake{w: g.w}).edges("up!a", "a>b"))
 	synctest.Wait()
 }
 
@@ -142,6 +144,23 @@ func TestDriftAsks(t *testing.T) {
 		}
 		g.declare("another", engine.DriftAsk)
 		g.wants("another", "")
+	})
+}
+
+// TestDriftAsksBesideARefresh: what a stranger has altered is asked about also where something above has changed meanwhile.
+func TestDriftAsksBesideARefresh(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		g := newGuarded(t, reactor.Options{}, engine.DriftAsk)
+		defer g.rg.close()
+		g.rg.pause(t, "a")
+		g.write("wrong")
+		g.above <- struct{}{}
+		synctest.Wait()
+		g.rg.resume(t, "a")
+		g.wants("wrong", "approval [want: wrong -> right]")
+		if run := g.rg.lastRun("a"); run.Class != reactor.Cascade {
+			t.Errorf("its run is %s, and was to be a cascade, too", run.Class)
+		}
 	})
 }
 
