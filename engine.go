@@ -148,6 +148,12 @@ func (e *Engine) Status(ctx context.Context, resource string) (reactor.Status, e
 	})
 }
 
+// Params returns the parameters that a resource declares, without secrets. For a member of an automatic group they are those of the resource
+// that runs it.
+func (e *Engine) Params(ctx context.Context, resource string) ([]reactor.Param, error) {
+	return owned(ctx, e, resource, func(r *reactor.Reactor, id string) ([]reactor.Param, error) { return r.Params(ctx, id) })
+}
+
 // owned asks about a resource by its name, and if no vertex has that name, about the
 // resource that runs it. The name goes first: a paused resource may have left the graph.
 func owned[T any](ctx context.Context, e *Engine, resource string, ask func(*reactor.Reactor, string) (T, error)) (T, error) {

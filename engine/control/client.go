@@ -260,6 +260,11 @@ func (c *Client) Why(ctx context.Context, resource string, n int) (*Why, error) 
 	return ask[Why](ctx, c, http.MethodGet, "/v1/why", url.Values{"resource": {resource}, "n": {strconv.Itoa(n)}}, nil)
 }
 
+// Detail asks for all about one resource, with its last n runs.
+func (c *Client) Detail(ctx context.Context, resource string, n int) (*Detail, error) {
+	return ask[Detail](ctx, c, http.MethodGet, "/v1/resource", url.Values{"resource": {resource}, "n": {strconv.Itoa(n)}}, nil)
+}
+
 // Log asks for the newest events that fit.
 // Bounds without a value are left out, and the daemon then has none.
 func (c *Client) Log(ctx context.Context, q Query) (*Log, error) {

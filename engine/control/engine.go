@@ -14,6 +14,8 @@ type Engine interface {
 	// Status returns the state of one vertex. The error is a
 	// *reactor.UnknownResourceError if it is not in the graph.
 	Status(ctx context.Context, resource string) (reactor.Status, error)
+	// Params returns what a resource declares, without secrets.
+	Params(ctx context.Context, resource string) ([]reactor.Param, error)
 	// Snapshot returns how the graph stands: the state of every vertex, in the order of the graph, and all that is paused, awaited
 	// and going on, of one moment.
 	Snapshot(context.Context) (reactor.Snapshot, error)

@@ -22,6 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/model"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
+	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/graph"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -85,6 +86,16 @@ func (f *fakeEngine) Status(ctx context.Context, id string) (reactor.Status, err
 		}
 	}
 	return reactor.Status{}, &reactor.UnknownResourceError{Resource: id}
+}
+
+func (f *fakeEngine) Params(ctx context.Context, id string) ([]reactor.Param, error) {
+	if _, err := f.Status(ctx, id); err != nil {
+		return nil, err
+	}
+	return []reactor.Param{
+		{Name: "content", Value: "new"}, {Name: "password", Value: schema.NewSecret("hidden-4711")}, {Name: "wait", Value: 3 * time.Minute},
+		{Name: "long", Value: strings.Repeat("x", maxText+1)}, {Name: "mode", From: []schema.Ref{{Kind: "value", Name: "v", Key: "any"}}},
+	}, f.ready(ctx)
 }
 
 // rested says of what is in no other state at rest that it rests.

@@ -41,6 +41,7 @@ func TestDescription(t *testing.T) {
 		{"GET", "/v1/status?all=true", ""},
 		{"GET", "/v1/resources", ""},
 		{"GET", "/v1/why?resource=svc[web]", ""},
+		{"GET", "/v1/resource?resource=svc[web]", ""},
 		{"GET", "/v1/log", ""},
 		{"POST", "/v1/pause", `{"resource":"file[/a]","for_seconds":60}`},
 		{"POST", "/v1/resume", `{"resource":"file[/a]"}`},

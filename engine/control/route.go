@@ -92,6 +92,14 @@ func (s *Server) graphRoutes() []httpd.Route {
 			Answer: Why{}, Errors: []int{http.StatusNotFound}, Serve: s.getWhy,
 		},
 		{
+			Method: "GET", Pattern: "/v1/resource", Summary: "All about one resource: what it declares, what the machine has instead, its last runs, and its neighbors.",
+			Params: []httpd.Param{
+				{Name: "resource", Doc: "kind[name]. A member of a group means its owner.", Need: true},
+				{Name: "n", Doc: "How many runs, 3 if absent, at most 100.", Type: "integer"},
+			},
+			Answer: Detail{}, Errors: []int{http.StatusNotFound}, Serve: s.getDetail,
+		},
+		{
 			Method: "GET", Pattern: "/v1/graph", Summary: "A drawing of the graph in effect, with the state of each resource.",
 			Params: []httpd.Param{
 				{Name: "format", Doc: "dot if absent; json is for Cytoscape.", Of: []string{"dot", "mermaid", "json"}},

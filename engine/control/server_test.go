@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // into decodes a good answer.
@@ -229,6 +230,35 @@ func TestWhy(t *testing.T) {
 	}
 	if w := into[Why](t, r, "/v1/why?resource=password[p]"); w.Status != nil || len(w.Runs) != 1 {
 		t.Errorf("one that has left: %+v", w)
+	}
+}
+
+// TestDetail: what a resource declares, what the machine has, and its neighbors. Secrets and long texts are not told.
+func TestDetail(t *testing.T) {
+	r := newRig(t)
+	run := changedRun("svc[web]", 1)
+	run.Changed, run.State = false, resgraph.StateFailed
+	r.rec.Ran(run)
+	d := into[Detail](t, r, "/v1/resource?resource=svc[web]")
+	if d.Resource != "svc[web]" || d.Status == nil || len(d.Runs) != 1 {
+		t.Fatalf("%+v", d)
+	}
+	want := []Param{
+		{Name: "content", Declared: "new", Differs: true, Actual: "a\nb\n"}, {Name: "password", Declared: schema.Redacted}, {Name: "wait", Declared: "3m0s"},
+		{Name: "long", DeclaredBytes: maxText + 1}, {Name: "mode", From: []string{"value[v].any"}},
+	}
+	if !reflect.DeepEqual(d.Params, want) {
+		t.Errorf("%+v", d.Params)
+	}
+	before, after := []Neighbor{{Resource: "file[/a]", State: "ok"}}, []Neighbor{{Resource: "exec[late]", State: "blocked"}}
+	if !reflect.DeepEqual(d.Needs, before) || !reflect.DeepEqual(d.Dependents, after) {
+		t.Errorf("%+v %+v", d.Needs, d.Dependents)
+	}
+	if d := into[Detail](t, r, "/v1/resource?resource=print[one]"); d.Resource != "print[all]" || d.Member != "print[one]" {
+		t.Errorf("%+v", d)
+	}
+	if w := r.get(t, "/v1/resource?resource=svc[none]"); w.Code != http.StatusNotFound {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 
@@ -620,7 +650,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 			look(f.Type)
 		}
 	}
-	for _, doc := range []any{Version{}, Status{}, Names{}, Why{}, Log{}, Event{}, PauseRequest{}, ResumeRequest{}, RetryRequest{}, Retried{}, Done{}, Error{}} {
+	for _, doc := range []any{Version{}, Status{}, Names{}, Why{}, Detail{}, Log{}, Event{}, PauseRequest{}, ResumeRequest{}, RetryRequest{}, Retried{}, Done{}, Error{}} {
 		look(reflect.TypeOf(doc))
 	}
 	if len(seen) < 14 {

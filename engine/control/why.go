@@ -31,6 +31,14 @@ const (
 // A resource that has left the graph is answered from the history, and is an error only
 // if that does not know it either.
 func (s *Server) getWhy(_ http.ResponseWriter, r *http.Request) (any, error) {
+	out, err := s.why(r)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (s *Server) why(r *http.Request) (*Why, error) {
 	p := params{Values: r.URL.Query()}
 	name := p.Get("resource")
 	n := int(p.number("n", someRuns, 1, manyRuns))
