@@ -9,8 +9,8 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/failure"
 )
 
 // hostile is an error whose methods do what one of a resource may.
@@ -40,10 +40,10 @@ func TestFindingC8Freeze(t *testing.T) {
 	t.Parallel()
 	calls := 0
 	h := &hostile{func() string { calls++; return "once" }}
-	err := frozen(wrapped(engine.Permanent(h)))
+	err := frozen(wrapped(failure.Permanent(h)))
 	was := calls
 	texts(t, err, "outer: once")
-	if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || !engine.IsPermanent(err) || engine.IsVerdict(err) {
+	if !errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) || !failure.IsPermanent(err) || failure.IsVerdict(err) {
 		t.Errorf("%v lost what it wraps", err)
 	}
 	if got, ok := errors.AsType[*hostile](err); !ok || got != h {
@@ -59,10 +59,10 @@ func TestFindingC8Freeze(t *testing.T) {
 	if err := frozen(wrapped(open)); !errors.Is(err, fs.ErrNotExist) || !errors.Is(err, syscall.ENOENT) {
 		t.Errorf("%v is not ErrNotExist", err)
 	}
-	if err := frozen(errors.Join(errors.New("a"), wrapped(engine.Verdict(saying("b"))))); !engine.IsVerdict(err) {
+	if err := frozen(errors.Join(errors.New("a"), wrapped(failure.Verdict(saying("b"))))); !failure.IsVerdict(err) {
 		t.Errorf("%v is no verdict", err)
 	}
-	if frozen(nil) != nil || engine.Verdict(nil) != nil {
+	if frozen(nil) != nil || failure.Verdict(nil) != nil {
 		t.Error("nil is an error")
 	}
 }
@@ -74,10 +74,10 @@ func TestFindingC8Unreadable(t *testing.T) {
 	texts(t, frozen(none), "CheckApply", "*engine_test.hostile", "nil pointer", "return nil itself")
 	texts(t, frozen(panicking()), "*engine_test.hostile", "panicked: no text")
 	texts(t, frozen((*fs.PathError)(nil)), "*fs.PathError", "nil pointer")
-	texts(t, frozen(fmt.Errorf("outer: %w", engine.Permanent(panicking()))), "outer") // fmt has taken the text
+	texts(t, frozen(fmt.Errorf("outer: %w", failure.Permanent(panicking()))), "outer") // fmt has taken the text
 	deep := error(saying("end"))
 	for range 1000 {
-		deep = engine.Permanent(deep)
+		deep = failure.Permanent(deep)
 	}
 	texts(t, frozen(deep), "end")
 }
@@ -91,8 +91,8 @@ func TestFindingC8Legible(t *testing.T) {
 	}{
 		{errors.New("plain"), true},
 		{fmt.Errorf("x: %w", syscall.EMFILE), true},
-		{engine.Permanent(errors.New("x")), true},
-		{engine.Permanent(saying("x")), false},
+		{failure.Permanent(errors.New("x")), true},
+		{failure.Permanent(saying("x")), false},
 		{errors.Join(errors.New("x"), panicking()), false},
 		{(*fs.PathError)(nil), false},
 	} {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/internal/filename"
 	"github.com/reactivegraph/mgmt/engine/internal/semaphore"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -378,15 +379,15 @@ func TestFileName(t *testing.T) {
 }
 
 func TestPermanent(t *testing.T) {
-	if engine.Permanent(nil) != nil || engine.IsPermanent(nil) {
+	if failure.Permanent(nil) != nil || failure.IsPermanent(nil) {
 		t.Error("nil")
 	}
 	base := errors.New("no")
-	err := fmt.Errorf("outer: %w", engine.Permanent(base))
-	if !engine.IsPermanent(err) || !errors.Is(err, base) || engine.IsPermanent(base) || err.Error() != "outer: no" {
+	err := fmt.Errorf("outer: %w", failure.Permanent(base))
+	if !failure.IsPermanent(err) || !errors.Is(err, base) || failure.IsPermanent(base) || err.Error() != "outer: no" {
 		t.Errorf("%v", err)
 	}
-	if !engine.IsPermanent(errors.Join(base, engine.Permanent(base))) {
+	if !failure.IsPermanent(errors.Join(base, failure.Permanent(base))) {
 		t.Error("a joined one is not seen")
 	}
 }

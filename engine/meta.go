@@ -81,7 +81,7 @@ func (m *MetaParams) Undoes() bool { return m.Reverse || m.Leaving == LeavingUnd
 // The values of MetaParams.Retry that do not count tries. A graph says never by
 // retry: 0, which DecodeMeta tells from a graph that says nothing.
 const (
-	RetryDefault = 0 // nothing is said: for ever, with a growing delay, but for an error marked by Verdict or Permanent
+	RetryDefault = 0 // nothing is said: for ever, with a growing delay, but for an error marked by failure.Verdict or failure.Permanent
 	RetryForever = -1
 	RetryNever   = math.MinInt32
 )

@@ -14,6 +14,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
@@ -172,9 +173,9 @@ func TestMarksGoThroughWraps(t *testing.T) {
 		mark func(error) error
 		is   func(error) bool
 	}{
-		{"permanent", engine.Permanent, engine.IsPermanent},
-		{"verdict", engine.Verdict, engine.IsVerdict},
-		{"interrupted", engine.Interrupted, engine.IsInterrupted},
+		{"permanent", failure.Permanent, failure.IsPermanent},
+		{"verdict", failure.Verdict, failure.IsVerdict},
+		{"interrupted", failure.Interrupted, failure.IsInterrupted},
 	}
 	cause := errors.New("cause")
 	for _, a := range marks {
@@ -194,8 +195,8 @@ func TestMarksGoThroughWraps(t *testing.T) {
 			t.Errorf("%s is lost when the text is frozen", a.name)
 		}
 	}
-	wait := &engine.WaitError{For: "a lock", Again: time.Second}
-	if !engine.IsWait(fmt.Errorf("outer: %w", wait)) || engine.IsWait(cause) || wait.Error() != "a lock" {
+	wait := &failure.WaitError{For: "a lock", Again: time.Second}
+	if !failure.IsWait(fmt.Errorf("outer: %w", wait)) || failure.IsWait(cause) || wait.Error() != "a lock" {
 		t.Error(wait)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
@@ -175,7 +176,7 @@ func (t *Target) lost(resources []string, hidden *secrets.Texts, err error) erro
 	}
 	err = &TargetError{Target: t.Name, Transport: t.Transport, Resources: resources, Err: err}
 	if len(resources) > 0 {
-		return engine.Interrupted(err)
+		return failure.Interrupted(err)
 	}
 	return err
 }

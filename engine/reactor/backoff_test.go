@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
@@ -112,11 +113,11 @@ func TestFindingC1GraphSaysOtherwise(t *testing.T) {
 		{engine.RetryNever, errNo, 1},
 		{3, errNo, 4},
 		{engine.RetryDefault, errNo, 0},
-		{engine.RetryDefault, engine.Verdict(errNo), 1},
-		{engine.RetryDefault, fmt.Errorf("cmd: %w", engine.Verdict(errNo)), 1},
-		{engine.RetryDefault, engine.Permanent(errNo), 1},
-		{3, engine.Verdict(errNo), 4},
-		{3, engine.Permanent(errNo), 1},
+		{engine.RetryDefault, failure.Verdict(errNo), 1},
+		{engine.RetryDefault, fmt.Errorf("cmd: %w", failure.Verdict(errNo)), 1},
+		{engine.RetryDefault, failure.Permanent(errNo), 1},
+		{3, failure.Verdict(errNo), 4},
+		{3, failure.Permanent(errNo), 1},
 	} {
 		t.Run(fmt.Sprintf("%d %T", c.retry, c.err), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
@@ -184,7 +185,7 @@ func TestFindingA11Scarcity(t *testing.T) {
 // TestFindingC1Above: what has failed is tried at once when something above it has
 // changed, also an answer of its own command; near or far, and only below that.
 func TestFindingC1Above(t *testing.T) {
-	for name, err := range map[string]error{"an error": errNo, "a verdict": engine.Verdict(errNo)} {
+	for name, err := range map[string]error{"an error": errNo, "a verdict": failure.Verdict(errNo)} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := newWorld()
@@ -364,7 +365,7 @@ func TestFindingC1Network(t *testing.T) {
 		host := &factsHost{c: make(chan struct{}, 1)}
 		rg := newRig(t, reactor.Options{Sweep: -1, Host: host})
 		w := newWorld()
-		f, said := newFailing(w, errNo), newFailing(w, engine.Verdict(errNo))
+		f, said := newFailing(w, errNo), newFailing(w, failure.Verdict(errNo))
 		rg.swap(newDecl(t).add("f", &f.fake).add("said", &said.fake))
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
@@ -441,11 +442,11 @@ func TestFindingC1RetryNow(t *testing.T) {
 		rg := newRig(t, reactor.Options{Sweep: -1})
 		defer rg.close()
 		w := newWorld()
-		a, b, c, well := newFailing(w, errNo), newFailing(w, engine.Verdict(errNo)), newFailing(w, errNo), &fake{w: w}
+		a, b, c, well := newFailing(w, errNo), newFailing(w, failure.Verdict(errNo)), newFailing(w, errNo), &fake{w: w}
 		below := &fake{w: w}
 		a.MetaParams().Delay = time.Hour
 		c.MetaParams().Retry = engine.RetryNever
-		deaf := &fake{w: w, watch: func(context.Context, *fake) error { return engine.Permanent(errNo) }}
+		deaf := &fake{w: w, watch: func(context.Context, *fake) error { return failure.Permanent(errNo) }}
 		rg.swap(newDecl(t).add("a", &a.fake).add("b", &b.fake).add("c", &c.fake).add("well", well).add("deaf", deaf).add("below", below).edges("a>below"))
 		time.Sleep(time.Minute)
 		synctest.Wait()

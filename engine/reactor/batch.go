@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 )
 
 // prepareSome returns the members that have to be altered, and may.
@@ -56,7 +57,7 @@ func (x *runner) finishSome(ctx context.Context, t *task, vs []*vertex, outs []e
 		if next < len(todo) && todo[next] == v {
 			outs[i] = applied[next]
 			next++
-			if outs[i].OK && outs[i].Err == nil || engine.IsWait(outs[i].Err) {
+			if outs[i].OK && outs[i].Err == nil || failure.IsWait(outs[i].Err) {
 				x.untake(v)
 			}
 		}

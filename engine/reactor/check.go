@@ -10,6 +10,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/world"
 )
@@ -28,7 +29,7 @@ func (x *runner) unproved(vs []*vertex, outs []engine.Outcome) (some bool) {
 	for i, v := range vs {
 		for _, p := range v.proofs() {
 			if l := x.opt.World.Held(p.Lease); l == nil || !l.Holds() {
-				outs[i] = engine.Outcome{Err: &engine.WaitError{For: "a lease that proves " + p.Of, Again: proofWait}}
+				outs[i] = engine.Outcome{Err: &failure.WaitError{For: "a lease that proves " + p.Of, Again: proofWait}}
 				some = true
 				break
 			}

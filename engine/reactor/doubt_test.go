@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
@@ -108,9 +108,9 @@ func TestFindingC11RealFailure(t *testing.T) {
 		do    func(*rig, map[string]*fake)
 	}{
 		"an error":  {errNo, 3, 2, nil},
-		"permanent": {engine.Permanent(errNo), 2, 1, nil},
-		"a verdict": {engine.Verdict(errNo), 2, 1, nil},
-		"a cut":     {engine.Interrupted(errNo), 2, 1, nil},
+		"permanent": {failure.Permanent(errNo), 2, 1, nil},
+		"a verdict": {failure.Verdict(errNo), 2, 1, nil},
+		"a cut":     {failure.Interrupted(errNo), 2, 1, nil},
 		"paused":    {errNo, 3, 1, func(rg *rig, _ map[string]*fake) { _ = rg.r.Pause(rg.t.Context(), reactor.Pause{Resource: "fake[a]"}) }},
 	} {
 		t.Run(name, func(t *testing.T) {

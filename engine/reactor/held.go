@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
@@ -130,7 +130,7 @@ func (l *loop) resumeOne(v *vertex) {
 // time comes; the triggers of the run ask for the next one. Where nothing may be altered nothing is
 // awaited: it would change.
 func (l *loop) stalls(v *vertex, o *outcome) bool {
-	w, ok := errors.AsType[*engine.WaitError](o.err)
+	w, ok := errors.AsType[*failure.WaitError](o.err)
 	switch {
 	case !ok:
 		v.hold.EndStall()

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
@@ -29,7 +29,7 @@ var hostiles = map[string]struct {
 	"nil":    {func() error { var h *hostile; return h }, "nil pointer"},
 	"panics": {func() error { return &hostile{func() string { panic("gotcha") }} }, "panicked: gotcha"},
 	"sleeps": {func() error { return &hostile{func() string { time.Sleep(time.Hour); return "good morning" }} }, ""},
-	"marked": {func() error { return engine.Permanent(&hostile{func() string { panic("gotcha") }}) }, "panicked: gotcha"},
+	"marked": {func() error { return failure.Permanent(&hostile{func() string { panic("gotcha") }}) }, "panicked: gotcha"},
 }
 
 // TestFindingC8HostileErrors: an error that hurts who reads it hurts only its own

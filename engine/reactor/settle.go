@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/sched"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
@@ -164,7 +165,7 @@ func (l *loop) doubt(v *vertex, ended resgraph.State, err error) bool {
 	_, again := l.failures.doubts[v]
 	delete(l.failures.doubts, v)
 	if ended != resgraph.StateFailed || again || !v.past.last.Settled() || !v.run.job.fromOutside() || l.opt.Once || v.meta.Retry == engine.RetryNever ||
-		engine.IsPermanent(err) || engine.IsVerdict(err) || engine.IsInterrupted(err) || !l.lookAbove(v) {
+		failure.IsPermanent(err) || failure.IsVerdict(err) || failure.IsInterrupted(err) || !l.lookAbove(v) {
 		return false
 	}
 	if l.failures.doubts == nil {

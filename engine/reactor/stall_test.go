@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
@@ -29,7 +30,7 @@ func newStalled(again time.Duration) *stalled {
 	f.check = func(_ context.Context, f *fake, _ bool) (bool, error) {
 		if s.busy.Load() {
 			f.init.Change(engine.Change{Field: "state", From: "stopped", To: "running"})
-			return false, &engine.WaitError{For: "the job stop of web.service", Again: again}
+			return false, &failure.WaitError{For: "the job stop of web.service", Again: again}
 		}
 		return true, nil
 	}

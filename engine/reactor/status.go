@@ -27,7 +27,7 @@ type Status struct {
 	Changed   int            // how many runs changed something
 	Pause     *Pause         // nil if it is not paused; also with StateFailed, whose retries wait then
 	Held      *Held          // with StateHeld
-	WaitsFor  string         // with StateWaiting, where no vertex is in BlockedBy: settle, limit, a free slot, or the text of an engine.WaitError
+	WaitsFor  string         // with StateWaiting, where no vertex is in BlockedBy: settle, limit, a free slot, or the text of an failure.WaitError
 }
 
 // Snapshot is how a graph stands at one moment.

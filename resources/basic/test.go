@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 	"github.com/reactivegraph/mgmt/traits"
@@ -210,7 +211,7 @@ func (x *TestRes) fail() error {
 	}
 	x.run.failed++
 	if x.Permanent {
-		return engine.Permanent(told(x.CheckError))
+		return failure.Permanent(told(x.CheckError))
 	}
 	return told(x.CheckError)
 }

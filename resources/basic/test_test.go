@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
@@ -40,7 +41,7 @@ func TestTestErrors(t *testing.T) {
 	r = &TestRes{CheckError: "bad", Permanent: true}
 	newTest(t, r)
 	for range 5 {
-		if _, err := r.CheckApply(t.Context(), true); !engine.IsPermanent(err) {
+		if _, err := r.CheckApply(t.Context(), true); !failure.IsPermanent(err) {
 			t.Errorf("got %v", err)
 		}
 	}

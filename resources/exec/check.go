@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -259,7 +260,7 @@ func (x *Res) refuseSecrets() error {
 	}
 	for _, f := range t.Fields {
 		if f.NoSecret && received.Tainted(x.init, f.Key, f.GoName) {
-			return engine.Permanent(fmt.Errorf("%s is received from a secret, and everybody can see the arguments of a process; receive it into %s instead",
+			return failure.Permanent(fmt.Errorf("%s is received from a secret, and everybody can see the arguments of a process; receive it into %s instead",
 				f.Key, strings.Join(f.Instead, " or ")))
 		}
 	}

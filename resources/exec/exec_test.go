@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
@@ -354,7 +355,7 @@ func TestExecRefusesSecretsInArguments(t *testing.T) {
 		f.SetRecv(map[string]*engine.Send{key: {Secret: true, Changed: true}})
 		for _, apply := range []bool{false, true} {
 			_, err := r.CheckApply(t.Context(), apply)
-			if err == nil || !engine.IsPermanent(err) || !strings.Contains(err.Error(), received.RootKey(key)+" is received from a secret") {
+			if err == nil || !failure.IsPermanent(err) || !strings.Contains(err.Error(), received.RootKey(key)+" is received from a secret") {
 				t.Errorf("%s: %v", key, err)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 )
@@ -79,7 +79,7 @@ func (x *Res) send(last *lastRun) error {
 	case last == nil:
 		return x.sendGiven()
 	case last.Cut && x.init.Receives():
-		return engine.Verdict(fmt.Errorf("cmd printed more than the %s that can be sent: let it print less, or write to a file that the receiver reads", outputMax))
+		return failure.Verdict(fmt.Errorf("cmd printed more than the %s that can be sent: let it print less, or write to a file that the receiver reads", outputMax))
 	case last.Cut:
 		return nil
 	}

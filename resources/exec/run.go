@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
@@ -152,7 +153,7 @@ func (x *Res) apply(ctx context.Context) (*lastRun, error) {
 		case err != nil:
 			return nil, err
 		case !there:
-			return nil, engine.Verdict(fmt.Errorf("cmd ended well, but %s does not exist after it", x.Creates))
+			return nil, failure.Verdict(fmt.Errorf("cmd ended well, but %s does not exist after it", x.Creates))
 		}
 	}
 	x.init.Log.Debug("command ended", "took", clock.Since(c, start).Round(time.Millisecond))
@@ -177,7 +178,7 @@ func (x *Res) mustRun(ctx context.Context, c step) (*engine.Result, error) {
 		if t.Empty() {
 			t.AddAll(res.Stdout)
 		}
-		return nil, engine.Verdict(x.withTail(err, &t))
+		return nil, failure.Verdict(x.withTail(err, &t))
 	}
 	return res, nil
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
 )
@@ -62,7 +63,7 @@ func (r *Res) CheckApply(ctx context.Context, apply bool) (bool, error) {
 	}
 	if len(steps) == 0 {
 		err := r.serves(ctx, m, info, p)
-		if r.Handle().Noop && engine.IsWait(err) {
+		if r.Handle().Noop && failure.IsWait(err) {
 			err = nil // nothing is to be done
 		}
 		return err == nil, err
@@ -133,7 +134,7 @@ func (r *Res) take(ctx context.Context, m *virtual.Module, steps []step) error {
 		}
 		if err == nil {
 			err = r.lasts(ctx, m)
-		} else if !engine.IsWait(err) { // it may have been up for a moment
+		} else if !failure.IsWait(err) { // it may have been up for a moment
 			if by, wait := r.byOthers(ctx, m, false); by {
 				err = wait
 			}

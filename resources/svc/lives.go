@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/svc/backends"
@@ -184,7 +185,7 @@ func (r *Res) serves(ctx context.Context, m *virtual.Module, info *backends.Info
 	case p == crashing:
 		return r.crashing(ctx, m, info)
 	case p == fresh:
-		return &engine.WaitError{For: r.stays(), Again: max(r.seen.lives.left(r.now(), r.Stable), time.Millisecond)}
+		return &failure.WaitError{For: r.stays(), Again: max(r.seen.lives.left(r.now(), r.Stable), time.Millisecond)}
 	}
 	return nil
 }
@@ -262,7 +263,7 @@ func (r *Res) byOthers(ctx context.Context, m *virtual.Module, asked bool) (bool
 		asked = yes(life.Stopped)
 		if !asked && yes(life.Killed) && l.killed < kills {
 			l.killed++
-			return true, &engine.WaitError{For: fmt.Sprintf("the next start of %s, which was killed", r.Name()), Again: time.Millisecond}
+			return true, &failure.WaitError{For: fmt.Sprintf("the next start of %s, which was killed", r.Name()), Again: time.Millisecond}
 		}
 	}
 	if asked {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 )
 
@@ -124,7 +125,7 @@ func (u *unit) run() (string, time.Duration) {
 	for {
 		u.fake.Reset()
 		_, err := u.res.CheckApply(u.t.Context(), true)
-		if w, ok := errors.AsType[*engine.WaitError](err); ok {
+		if w, ok := errors.AsType[*failure.WaitError](err); ok {
 			if len(u.fake.Changes()) > 0 {
 				u.t.Errorf("it waits for %s after a change", w.For)
 			}
@@ -358,7 +359,7 @@ func TestFindingQ3EndsSlowly(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		kindtest.Watching(t, u.fake, u.res)
 		u.fake.Reset()
-		if _, err := u.res.CheckApply(t.Context(), true); !engine.IsWait(err) || err.Error() != "the end of web" || u.starts() != starts {
+		if _, err := u.res.CheckApply(t.Context(), true); !failure.IsWait(err) || err.Error() != "the end of web" || u.starts() != starts {
 			t.Errorf("%v after %d starts", err, u.starts())
 		}
 	})
@@ -422,7 +423,7 @@ func TestFindingQ3Killed(t *testing.T) {
 			t.Helper()
 			kill()
 			start := time.Now()
-			if _, err := u.res.CheckApply(t.Context(), true); !engine.IsWait(err) || time.Since(start) != after {
+			if _, err := u.res.CheckApply(t.Context(), true); !failure.IsWait(err) || time.Since(start) != after {
 				t.Fatalf("after %s: %v", time.Since(start), err)
 			}
 		}

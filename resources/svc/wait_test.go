@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
@@ -18,7 +18,7 @@ func (r *rig) waits(t *testing.T, what ...string) {
 	t.Helper()
 	r.Forget()
 	_, err := r.res.CheckApply(t.Context(), true)
-	w, ok := errors.AsType[*engine.WaitError](err)
+	w, ok := errors.AsType[*failure.WaitError](err)
 	if !ok {
 		t.Fatalf("it does not wait: %v", err)
 	}
@@ -108,7 +108,7 @@ func TestFindingB3JobInTheLastMoment(t *testing.T) {
 	r := newSvcRig(t, Res{State: "running"})
 	r.Add("web.service", systemdtest.Unit{Sudden: "stop"})
 	_, err := r.res.CheckApply(t.Context(), true)
-	if w, ok := errors.AsType[*engine.WaitError](err); !ok || !strings.Contains(w.For, "the job stop of web.service") {
+	if w, ok := errors.AsType[*failure.WaitError](err); !ok || !strings.Contains(w.For, "the job stop of web.service") {
 		t.Errorf("it does not wait for that: %v", err)
 	}
 	if r.Jobs() != 1 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
@@ -120,7 +121,7 @@ func (v Validator) run(ctx context.Context, host engine.Host, path string, hide 
 	case res.ExitCode == 0:
 		return nil
 	default:
-		err = engine.Verdict(fmt.Errorf("validate: %s refuses the new file (exit status %d), so the old one stays", argv[0], res.ExitCode))
+		err = failure.Verdict(fmt.Errorf("validate: %s refuses the new file (exit status %d), so the old one stays", argv[0], res.ExitCode))
 	}
 	if res != nil && printed.Empty() {
 		printed.AddAll(res.Stdout)

@@ -9,7 +9,7 @@
 //   - A call returns when its job has come to its end, or the context ends. A unit that misses its
 //     wanted state is an error with the present state, the reason, and the end of its log.
 //   - Jobs of other clients are not disturbed: a job of a unit, or of a unit that it depends on, is
-//     neither replaced nor cancelled. The call returns an *engine.WaitError then, which names the
+//     neither replaced nor cancelled. The call returns an *failure.WaitError then, which names the
 //     job.
 //   - A state that is there already is done: to start a running unit begins nothing, and is not an
 //     error.

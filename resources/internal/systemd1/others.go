@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 )
 
 // jobLook is how often a job is looked at again whose end the signals of the waiting unit do not tell.
@@ -15,7 +15,7 @@ const jobLook = 2 * time.Second
 // destructive is the error that a job of another client would be undone.
 const destructive = name + ".TransactionIsDestructive"
 
-func wait(j *Job) error { return &engine.WaitError{For: j.String(), Again: jobLook} }
+func wait(j *Job) error { return &failure.WaitError{For: j.String(), Again: jobLook} }
 
 // dependsOn are the properties with the units on which one depends so that it is stopped or restarted with them.
 var dependsOn = []string{"PartOf", "BindsTo", "Requires", "Requisite"}
@@ -80,5 +80,5 @@ func (m *Manager) awaited(ctx context.Context, unit string, err error) error {
 	if u, uerr := m.Unit(ctx, unit); uerr == nil && u.Job() != nil {
 		return wait(u.Job())
 	}
-	return &engine.WaitError{For: fmt.Sprintf("a job of systemd (systemctl list-jobs): %v", err), Again: jobLook}
+	return &failure.WaitError{For: fmt.Sprintf("a job of systemd (systemctl list-jobs): %v", err), Again: jobLook}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/internal/backoff"
 )
 
@@ -64,11 +65,11 @@ type Backoff struct {
 // command gave is tried again only if the graph says so.
 func (b Backoff) Again(m *engine.MetaParams, err error, tried int32) (wait time.Duration, yes bool) {
 	switch {
-	case engine.IsPermanent(err):
+	case failure.IsPermanent(err):
 		return 0, false
 	case m.Retry != engine.RetryDefault:
 		return b.delay(m, tried), more(m.Retry, tried)
-	case engine.IsVerdict(err) || b.Once:
+	case failure.IsVerdict(err) || b.Once:
 		return 0, false
 	default:
 		return spanOf(m, err).Wait(tried, b.Rand), true

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -427,7 +428,7 @@ func again(args []string) (string, error) {
 	}
 	why := map[string]error{
 		"plain": errors.New("no"), "net": syscall.ENETUNREACH, "full": fmt.Errorf("write: %w", syscall.ENOSPC),
-		"short": syscall.ENOMEM, "dns": &net.DNSError{Err: "no such host"}, "permanent": engine.Permanent(errors.New("no")),
+		"short": syscall.ENOMEM, "dns": &net.DNSError{Err: "no such host"}, "permanent": failure.Permanent(errors.New("no")),
 	}[args[1]]
 	tried, _ := strconv.Atoi(args[2])
 	for _, a := range args[3:] {
