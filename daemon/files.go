@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/gapi"
 )
 
@@ -65,7 +66,7 @@ func (w *watched) Graphs(ctx context.Context, env gapi.Env) iter.Seq2[*gapi.Decl
 		// Deferred calls run in reverse: the watch closes, the context ends, and then the goroutine
 		// is awaited.
 		defer cancel()
-		sub, err := env.Host.Watch(ctx, w.files.paths, engine.WatchOptions{Contents: true})
+		sub, err := env.Host.Watch(ctx, w.files.paths, events.Options{Contents: true})
 		if err != nil {
 			env.Log().Warn("files next to the graph cannot be watched: after a change, reload mgmt", "error", err)
 		} else {
@@ -83,7 +84,7 @@ const filesSettle = 250 * time.Millisecond
 // follow asks for a reload after each change.
 // The timer is that of the host's clock (law 14), so a test decides when the files are at rest.
 // It ends with ctx, or when the subscription is closed.
-func (w *watched) follow(ctx context.Context, env gapi.Env, sub engine.Subscription) {
+func (w *watched) follow(ctx context.Context, env gapi.Env, sub events.Subscription) {
 	t := clock.NewTimer(engine.ClockOf(env.Host), filesSettle)
 	t.Stop()
 	defer func() { t.Stop() }()

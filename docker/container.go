@@ -13,7 +13,6 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/reactivegraph/mgmt/engine"
-	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )

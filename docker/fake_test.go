@@ -27,7 +27,6 @@ import (
 	"github.com/moby/moby/api/types/system"
 
 	"github.com/reactivegraph/mgmt/engine/enginetest"
-	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // fakeDaemon is a docker daemon that does as if, on a socket.

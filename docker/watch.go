@@ -6,10 +6,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/moby/moby/api/types/events"
+	moby "github.com/moby/moby/api/types/events"
 	"github.com/moby/moby/client"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // The times between two tries to reach a daemon that is not there. The time doubles from the
@@ -22,9 +23,9 @@ const (
 // watcher is what a resource does with events. Only the goroutine of watch calls tell.
 type watcher struct {
 	init  *engine.Init
-	types []events.Type
-	tell  func(*events.Message) // of each event, and with nil of each token in over
-	over  <-chan struct{}       // nil for none
+	types []moby.Type
+	tell  func(*moby.Message) // of each event, and with nil of each token in over
+	over  <-chan struct{}     // nil for none
 }
 
 // watch tells of the daemon's events, until the context ends; then it returns nil. It waits for
@@ -88,7 +89,7 @@ func (d *daemon) appears(ctx context.Context, h engine.Host) (<-chan struct{}, f
 	if path == "" {
 		return nil, func() {}, nil
 	}
-	sub, err := h.Watch(ctx, []string{path}, engine.WatchOptions{})
+	sub, err := h.Watch(ctx, []string{path}, events.Options{})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +107,7 @@ type stream struct {
 // stream opens a stream, from now on, by the daemon's own clock: it may answer before it
 // listens, so events in between are told later. The clocks of two machines may differ, so the
 // time is asked for. The daemon filters by the types of things.
-func (d *daemon) stream(ctx context.Context, types []events.Type) (*stream, error) {
+func (d *daemon) stream(ctx context.Context, types []moby.Type) (*stream, error) {
 	info, err := get(ctx, d, func(ctx context.Context) (client.SystemInfoResult, error) {
 		return d.Info(ctx, client.InfoOptions{})
 	})
@@ -164,8 +165,8 @@ var idle = []string{"exec_", "health_status", "attach", "detach", "top", "resize
 // concerns reports whether an event may be about the container of a name. Events of an image or
 // of a network always may: they name no container, or not by its name. A renamed container
 // concerns both names.
-func concerns(name string, m *events.Message) bool {
-	if m.Type != events.ContainerEventType {
+func concerns(name string, m *moby.Message) bool {
+	if m.Type != moby.ContainerEventType {
 		return true
 	}
 	for _, p := range idle {

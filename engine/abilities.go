@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -208,7 +209,7 @@ type WatchedRes interface {
 	// Watches returns what Watch gives to Host.Watch, the path of the thing itself first, and false if Watch does more: then
 	// it is called. It is called in the place of Watch, whenever that would be, and only
 	// computes.
-	Watches() (paths []string, o WatchOptions, ok bool)
+	Watches() (paths []string, o events.Options, ok bool)
 }
 
 // CollectableRes may come from another host: its name, and so the thing that it is about, does no harm at a place that this host names. The

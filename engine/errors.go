@@ -16,16 +16,3 @@ func (e *UnknownKindError) Error() string {
 	}
 	return fmt.Sprintf("unknown resource kind %q (did you mean %q?)", e.Kind, e.Near)
 }
-
-// BusError is what the other side of a message bus has answered instead of a reply.
-type BusError struct {
-	Name    string // org.freedesktop.DBus.Error.ServiceUnknown ...
-	Message string // for people
-}
-
-func (e *BusError) Error() string {
-	if e.Message == "" {
-		return e.Name
-	}
-	return e.Message
-}

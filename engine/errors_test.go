@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/failure"
 )
 
@@ -11,8 +12,8 @@ import (
 func TestErrorTexts(t *testing.T) {
 	for want, err := range map[string]error{
 		`unknown resource kind "fiel" (did you mean "file"?)`: &engine.UnknownKindError{Kind: "fiel", Near: "file"},
-		"no such service":               &engine.BusError{Name: "org.example.Unknown", Message: "no such service"},
-		"org.example.Unknown":           &engine.BusError{Name: "org.example.Unknown"},
+		"no such service":               &bus.Error{Name: "org.example.Unknown", Message: "no such service"},
+		"org.example.Unknown":           &bus.Error{Name: "org.example.Unknown"},
 		"apt-get, which holds the lock": &failure.WaitError{For: "apt-get, which holds the lock"},
 	} {
 		if err.Error() != want {

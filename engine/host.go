@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/clock"
-	"github.com/reactivegraph/mgmt/engine/provenance"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -16,9 +17,9 @@ type Host interface {
 	// Watch subscribes to changes of the paths. It is armed when it returns: a
 	// change made after that is seen. Paths are absolute; a missing path, or a
 	// missing parent, is watched for from its nearest ancestor.
-	Watch(ctx context.Context, paths []string, o WatchOptions) (Subscription, error)
+	Watch(ctx context.Context, paths []string, o events.Options) (events.Subscription, error)
 	// Bus returns the one shared connection to a message bus.
-	Bus(ctx context.Context, which BusKind) (Bus, error)
+	Bus(ctx context.Context, which bus.Kind) (bus.Bus, error)
 	// Command runs a command to its end. A command that could be started gives a
 	// Result and no error, whatever its exit code. When the context ends, it is
 	// killed with all its descendants, and the context's cause is the error.
@@ -27,68 +28,7 @@ type Host interface {
 	// WatchFacts subscribes to changes of facts. It is armed when it returns: once
 	// it has woken, Facts says what is true now. It lasts until it is closed, also
 	// beyond ctx: many have one for as long as they live.
-	WatchFacts(ctx context.Context) (Subscription, error)
-}
-
-// WatchOptions steer Host.Watch and Notify.
-type WatchOptions struct {
-	Recurse  bool // the whole tree below each path too; links are not followed down
-	Contents bool // of a path that is a folder: its entries too (one level)
-
-	// Resource is the subscriber, kind[name]. What its run has changed is told to others with it as
-	// Cause.From. The engine sets it; it is empty for a subscriber that is none.
-	Resource string
-
-	// Own, if it is not nil, says whether the path still is as the subscriber has left it. Then
-	// no wake-up tells of it. Host may ask it before each wake-up, on any goroutine, or never.
-	// What another process is known to have done is nobody's own, and is not asked about.
-	Own Owner
-}
-
-// Owner knows how a subscriber has left what he watches.
-type Owner interface {
-	// AsLeft reports whether it still is so. It must not wait for anything but a look at it.
-	AsLeft() bool
-}
-
-// OwnerFunc is a function as an Owner.
-type OwnerFunc func() bool
-
-// AsLeft implements Owner.
-func (f OwnerFunc) AsLeft() bool { return f() }
-
-// Subscription is a stream of wake-ups. Nothing queues: many changes between two
-// receives are one wake-up.
-type Subscription interface {
-	C() <-chan struct{} // of capacity 1
-	// Cause tells of the changes that led to the last wake-up and forgets them.
-	Cause() Cause
-	// Close ends the subscription and releases its watches. Callable more than
-	// once.
-	Close()
-}
-
-// Cause says why a wake-up came.
-type Cause struct {
-	Source string              // inotify, poll, dbus, ...
-	Path   string              // of the first of the merged changes
-	From   string              // the resource whose run made all of them; empty where a stranger made one
-	By     *provenance.Culprit // who made the last change of Path; nil where nothing is known
-	Merged int                 // how many changes were merged
-	Resync bool                // changes may have been lost: trust nothing
-}
-
-// Merge joins a later cause to c. A change by a stranger is told before one that a run of a
-// resource made, whichever came first.
-func (c *Cause) Merge(later Cause) {
-	merged, resync := c.Merged+later.Merged, c.Resync || later.Resync
-	switch {
-	case *c == Cause{}, c.From != "" && later.From == "" && later.Merged > 0:
-		*c = later
-	case c.From == later.From && c.Path == later.Path && later.By != nil:
-		c.By = later.By
-	}
-	c.Merged, c.Resync = merged, resync
+	WatchFacts(ctx context.Context) (events.Subscription, error)
 }
 
 // ClockOf returns the clock of a host, which is that of its method Clock: a simulated machine has one. A host without the method,
@@ -98,32 +38,6 @@ func ClockOf(h Host) clock.Clock {
 		return clock.Or(c.Clock())
 	}
 	return clock.Or(nil)
-}
-
-// BusKind is one of the message buses of the machine.
-type BusKind string
-
-// The buses.
-const (
-	SystemBus  BusKind = "system"
-	SessionBus BusKind = "session"
-)
-
-// Bus is a shared connection to a message bus.
-type Bus interface {
-	// Call calls a method (interface.Member) and returns the body of the reply.
-	// Another answer of the other side is a *BusError.
-	Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error)
-	// Signals wakes up when a signal arrives that fits any of the matches, and after
-	// a reconnect.
-	Signals(ctx context.Context, m ...BusMatch) (Subscription, error)
-}
-
-// BusMatch selects signals; empty fields match everything.
-type BusMatch struct {
-	Sender, Path, Interface, Member string
-	Arg0                            string // the first argument, if that is text
-	Resync                          bool   // what fits says that other signals may have been lost
 }
 
 // Command is a program to run. It runs in a session of its own, without a terminal.

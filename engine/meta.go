@@ -98,8 +98,9 @@ func DecodeMeta(n *schema.Node, m *MetaParams) schema.Diagnostics {
 	return ds
 }
 
-// DefaultExportFor is how long an export outlives its daemon where ExportFor does not say it: a restart, an upgrade, or a reboot.
-const DefaultExportFor = 10 * time.Minute
+// Outlives returns how long an export outlives its daemon. Ten minutes, where ExportFor says nothing, are enough for a
+// restart, an upgrade, or a reboot.
+func (m *MetaParams) Outlives() time.Duration { return cmp.Or(m.ExportFor, 10*time.Minute) }
 
 // Outright returns metaparameters with every meaning written out: absent values
 // with a meaning are set. It is what the reference shows as defaults.
@@ -109,7 +110,7 @@ func (m *MetaParams) Outright() *MetaParams {
 	if c.Drift == "" {
 		c.Drift = DriftFix
 	}
-	c.ExportFor = cmp.Or(c.ExportFor, DefaultExportFor)
+	c.ExportFor = m.Outlives()
 	return &c
 }
 

@@ -194,15 +194,12 @@ func CmpFields(a, b Res) error {
 	return nil
 }
 
-// MetaSharer is a Res whose metaparameters may be those of other resources too, from Init on. The engine
-// gives it equal ones, which stay as they are. A Res that embeds traits.Base is one.
-type MetaSharer interface{ ShareMetaParams(*MetaParams) }
-
-// MetaLender is a MetaSharer that may borrow the metaparameters of others before Init, too. LendMetaParams lends it some,
+// MetaLender is a Res that may borrow the metaparameters of other resources. LendMetaParams lends it some before Init,
 // which are never altered: MetaParams then returns a copy, which is its own from there on. LentMetaParams returns the
-// borrowed ones, nil where it has its own. A Res that embeds traits.Base is one.
+// borrowed ones, nil where it has its own. ShareMetaParams gives it equal ones from Init on, which stay as they are.
+// A Res that embeds traits.Base is one.
 type MetaLender interface {
-	MetaSharer
+	ShareMetaParams(*MetaParams)
 	LendMetaParams(*MetaParams)
 	LentMetaParams() *MetaParams
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"pgregory.net/rapid"
@@ -150,18 +151,18 @@ func (h clockHost) Clock() clock.Clock { return h.clock }
 func TestCauseMerge(t *testing.T) {
 	t.Parallel()
 	a, b := &provenance.Culprit{PID: 1}, &provenance.Culprit{PID: 2}
-	none := engine.Cause{}
+	none := events.Cause{}
 	for _, c := range []struct {
 		name               string
-		first, later, want engine.Cause
+		first, later, want events.Cause
 	}{
-		{"nothing first", none, engine.Cause{Path: "/a", Merged: 1, By: a}, engine.Cause{Path: "/a", Merged: 1, By: a}},
-		{"nothing later", engine.Cause{Path: "/a", Merged: 1, From: "f[a]"}, none, engine.Cause{Path: "/a", Merged: 1, From: "f[a]"}},
-		{"the same path", engine.Cause{Path: "/a", Merged: 1, By: a}, engine.Cause{Path: "/a", Merged: 2, By: b}, engine.Cause{Path: "/a", Merged: 3, By: b}},
-		{"then one unknown", engine.Cause{Path: "/a", Merged: 1, By: a}, engine.Cause{Path: "/a", Merged: 1}, engine.Cause{Path: "/a", Merged: 2, By: a}},
-		{"another path", engine.Cause{Path: "/a", Merged: 1}, engine.Cause{Path: "/b", Merged: 1, By: b, Resync: true}, engine.Cause{Path: "/a", Merged: 2, Resync: true}},
-		{"a resource, then a stranger", engine.Cause{Path: "/a", From: "f[a]", Merged: 1}, engine.Cause{Path: "/b", Merged: 1, By: b}, engine.Cause{Path: "/b", Merged: 2, By: b}},
-		{"a stranger, then a resource", engine.Cause{Path: "/a", Merged: 1, By: a}, engine.Cause{Path: "/a", From: "f[a]", Merged: 1}, engine.Cause{Path: "/a", Merged: 2, By: a}},
+		{"nothing first", none, events.Cause{Path: "/a", Merged: 1, By: a}, events.Cause{Path: "/a", Merged: 1, By: a}},
+		{"nothing later", events.Cause{Path: "/a", Merged: 1, From: "f[a]"}, none, events.Cause{Path: "/a", Merged: 1, From: "f[a]"}},
+		{"the same path", events.Cause{Path: "/a", Merged: 1, By: a}, events.Cause{Path: "/a", Merged: 2, By: b}, events.Cause{Path: "/a", Merged: 3, By: b}},
+		{"then one unknown", events.Cause{Path: "/a", Merged: 1, By: a}, events.Cause{Path: "/a", Merged: 1}, events.Cause{Path: "/a", Merged: 2, By: a}},
+		{"another path", events.Cause{Path: "/a", Merged: 1}, events.Cause{Path: "/b", Merged: 1, By: b, Resync: true}, events.Cause{Path: "/a", Merged: 2, Resync: true}},
+		{"a resource, then a stranger", events.Cause{Path: "/a", From: "f[a]", Merged: 1}, events.Cause{Path: "/b", Merged: 1, By: b}, events.Cause{Path: "/b", Merged: 2, By: b}},
+		{"a stranger, then a resource", events.Cause{Path: "/a", Merged: 1, By: a}, events.Cause{Path: "/a", From: "f[a]", Merged: 1}, events.Cause{Path: "/a", Merged: 2, By: a}},
 	} {
 		got := c.first
 		got.Merge(c.later)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // wake is what has ended a wait.
@@ -30,8 +31,8 @@ type watcher struct {
 	before func(context.Context) error // see Env.Before
 	wake   <-chan struct{}             // see Input.Wake; may be nil
 	paths  []string
-	sub    engine.Subscription
-	facts  engine.Subscription // nil while no fact is read
+	sub    events.Subscription
+	facts  events.Subscription // nil while no fact is read
 }
 
 // arm watches these paths, and the facts, instead of what was watched before. It reports whether that differs.
@@ -44,7 +45,7 @@ func (w *watcher) arm(ctx context.Context, paths []string, facts bool) (bool, er
 	if w.sub != nil && slices.Equal(paths, w.paths) {
 		return anew, nil
 	}
-	sub, err := w.host.Watch(ctx, paths, engine.WatchOptions{Contents: true})
+	sub, err := w.host.Watch(ctx, paths, events.Options{Contents: true})
 	if err != nil {
 		return false, err
 	}
@@ -69,7 +70,7 @@ func (w *watcher) armFacts(ctx context.Context, wanted bool) (anew bool, err err
 }
 
 func (w *watcher) close() {
-	for _, sub := range []engine.Subscription{w.sub, w.facts} {
+	for _, sub := range []events.Subscription{w.sub, w.facts} {
 		if sub != nil {
 			sub.Close()
 		}

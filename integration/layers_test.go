@@ -303,7 +303,7 @@ func TestLayers(t *testing.T) {
 // engineDeps are the packages that the contract may depend on, those of the
 // standard library apart.
 var engineDeps = []string{
-	"graph", "engine/schema", "engine/autoedge", "engine/callsafe", "engine/clock", "engine/internal/filename", "engine/internal/semaphore", "engine/provenance",
+	"graph", "engine/schema", "engine/autoedge", "engine/bus", "engine/callsafe", "engine/clock", "engine/events", "engine/internal/filename", "engine/internal/semaphore", "engine/provenance",
 	"engine/world", "@gonum.org/v1/gonum/graph", "@gonum.org/v1/gonum/graph/encoding",
 	"@gonum.org/v1/gonum/graph/formats/cytoscapejs",
 }

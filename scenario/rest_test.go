@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 	"github.com/reactivegraph/mgmt/scenario"
 	"github.com/reactivegraph/mgmt/traits"
@@ -39,7 +40,7 @@ func (l *late) Cmp(o engine.Res) error         { return engine.CmpFields(l, o) }
 func (*late) Rooted() (writes, apart []string) { return nil, nil }
 
 func (l *late) Watch(ctx context.Context) error {
-	s, err := l.init.Host.Watch(ctx, []string{l.Path}, engine.WatchOptions{})
+	s, err := l.init.Host.Watch(ctx, []string{l.Path}, events.Options{})
 	if err != nil {
 		return err
 	}

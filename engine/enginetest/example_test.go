@@ -6,6 +6,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // A FakeHost stands for a machine: a test says what its commands answer, and what has changed there. Give it to
@@ -20,7 +21,7 @@ func ExampleFakeHost() {
 	res, err := h.Command(ctx, engine.Command{Argv: []string{"reboot"}})
 	fmt.Println(h.Facts().Hostname, string(res.Stdout), err)
 
-	s, err := h.Watch(ctx, []string{"/etc/app.conf"}, engine.WatchOptions{})
+	s, err := h.Watch(ctx, []string{"/etc/app.conf"}, events.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -8,9 +8,11 @@ import (
 	"testing/synctest"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
-func woken(s engine.Subscription) bool {
+func woken(s events.Subscription) bool {
 	select {
 	case <-s.C():
 		return true
@@ -23,14 +25,14 @@ func woken(s engine.Subscription) bool {
 func TestTouch(t *testing.T) {
 	for _, c := range []struct {
 		watched string
-		options engine.WatchOptions
+		options events.Options
 		wakes   string
 		not     string
 	}{
-		{"/a/b", engine.WatchOptions{}, "/a/b /a / /a/b/", "/a/c /a/bc /a/b/c /b"},
-		{"/a/b/", engine.WatchOptions{Contents: true}, "/a/b /a/b/c /a", "/a/b/c/d /a/bc"},
-		{"/a/b", engine.WatchOptions{Recurse: true}, "/a/b/c /a/b/c/d /a/b /a", "/a/bc /ab"},
-		{"/", engine.WatchOptions{Recurse: true}, "/ /a /a/b", ""},
+		{"/a/b", events.Options{}, "/a/b /a / /a/b/", "/a/c /a/bc /a/b/c /b"},
+		{"/a/b/", events.Options{Contents: true}, "/a/b /a/b/c /a", "/a/b/c/d /a/bc"},
+		{"/a/b", events.Options{Recurse: true}, "/a/b/c /a/b/c/d /a/b /a", "/a/bc /ab"},
+		{"/", events.Options{Recurse: true}, "/ /a /a/b", ""},
 	} {
 		h := NewHost()
 		s, err := h.Watch(t.Context(), []string{"/elsewhere", c.watched}, c.options)
@@ -57,7 +59,7 @@ func TestTouch(t *testing.T) {
 
 func TestCause(t *testing.T) {
 	h := NewHost()
-	s, err := h.Watch(t.Context(), []string{"/a", "/b"}, engine.WatchOptions{})
+	s, err := h.Watch(t.Context(), []string{"/a", "/b"}, events.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,28 +70,28 @@ func TestCause(t *testing.T) {
 	if !woken(s) || woken(s) {
 		t.Error("three changes are not one wake-up")
 	}
-	if c := s.Cause(); c != (engine.Cause{Source: "fake", Path: "/a", Merged: 3, Resync: true}) {
+	if c := s.Cause(); c != (events.Cause{Source: "fake", Path: "/a", Merged: 3, Resync: true}) {
 		t.Errorf("the cause is %+v", c)
 	}
-	if c := s.Cause(); c != (engine.Cause{}) {
+	if c := s.Cause(); c != (events.Cause{}) {
 		t.Errorf("the cause is not forgotten: %+v", c)
 	}
 }
 
 func TestWatchRefusals(t *testing.T) {
 	h := NewHost()
-	if _, err := h.Watch(t.Context(), []string{"relative"}, engine.WatchOptions{}); err == nil {
+	if _, err := h.Watch(t.Context(), []string{"relative"}, events.Options{}); err == nil {
 		t.Error("a relative path is watched")
 	}
 	want := errors.New("no more watches")
 	h.FailWatch(want)
-	if _, err := h.Watch(t.Context(), []string{"/a"}, engine.WatchOptions{}); !errors.Is(err, want) {
+	if _, err := h.Watch(t.Context(), []string{"/a"}, events.Options{}); !errors.Is(err, want) {
 		t.Errorf("got %v", err)
 	}
 	h.FailWatch(nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := h.Watch(ctx, []string{"/a"}, engine.WatchOptions{}); !errors.Is(err, context.Canceled) {
+	if _, err := h.Watch(ctx, []string{"/a"}, events.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -99,7 +101,7 @@ func TestWatchEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := NewHost()
 		ctx, cancel := context.WithCancel(t.Context())
-		if _, err := h.Watch(ctx, []string{"/a"}, engine.WatchOptions{}); err != nil {
+		if _, err := h.Watch(ctx, []string{"/a"}, events.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		cancel()
@@ -138,11 +140,11 @@ func TestCommand(t *testing.T) {
 
 func TestBusAndFacts(t *testing.T) {
 	h := NewHost()
-	if _, err := h.Bus(t.Context(), engine.SystemBus); err == nil {
+	if _, err := h.Bus(t.Context(), bus.System); err == nil {
 		t.Error("there is a bus")
 	}
-	h.SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) { return nil, nil })
-	if _, err := h.Bus(t.Context(), engine.SystemBus); err != nil {
+	h.SetBus(func(context.Context, bus.Kind) (bus.Bus, error) { return nil, nil })
+	if _, err := h.Bus(t.Context(), bus.System); err != nil {
 		t.Error(err)
 	}
 	h.SetFacts(engine.Facts{Hostname: "other", CPUs: 4})

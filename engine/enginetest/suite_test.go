@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
@@ -270,7 +271,7 @@ func TestBrokenUnwatched(t *testing.T) {
 			return nil
 		}, want: "told of an event"},
 		"subscribes": {watch: func(ctx context.Context, i *engine.Init) error {
-			s, err := i.Host.Watch(ctx, []string{"/x"}, engine.WatchOptions{})
+			s, err := i.Host.Watch(ctx, []string{"/x"}, events.Options{})
 			if err == nil {
 				defer s.Close()
 				<-ctx.Done()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/traits"
 )
@@ -165,7 +166,7 @@ func (r *toy) Watch(ctx context.Context) error {
 	if r.bug == "watch half" {
 		paths = paths[:1]
 	}
-	s, err := r.init.Host.Watch(base, paths, engine.WatchOptions{})
+	s, err := r.init.Host.Watch(base, paths, events.Options{})
 	if err != nil {
 		return err
 	}
@@ -188,7 +189,7 @@ func (r *toy) Watch(ctx context.Context) error {
 	return r.loop(ctx, s)
 }
 
-func (r *toy) loop(ctx context.Context, s engine.Subscription) error {
+func (r *toy) loop(ctx context.Context, s events.Subscription) error {
 	flood := time.NewTicker(time.Millisecond)
 	defer flood.Stop()
 	floods := r.bug == "watch floods"

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // BenchmarkWakeUp measures from before the write to after the wake-up of one of
@@ -22,7 +23,7 @@ func BenchmarkWakeUp(b *testing.B) {
 	b.Run("hub", func(b *testing.B) {
 		dir := b.TempDir()
 		h := newHost(b, Options{})
-		var s engine.Subscription
+		var s events.Subscription
 		for i := range 1000 {
 			s = watch(b, h, plain, filepath.Join(dir, fmt.Sprint(i)))
 		}
@@ -116,7 +117,7 @@ func subscriptions(b *testing.B, paths [][]string) {
 	h := newHost(b, Options{})
 	first := watch(b, h, plain, filepath.Dir(paths[0][0])) // what is there once
 	ctx, cancel := context.WithCancel(b.Context())
-	subs := make([]engine.Subscription, len(paths))
+	subs := make([]events.Subscription, len(paths))
 	ctxs := make([]context.Context, len(paths))
 	var cancels []context.CancelFunc
 	for i := range ctxs {

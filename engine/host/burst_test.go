@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // canned is a watcher whose events a test writes.
@@ -35,10 +35,10 @@ func TestNoEventOfABurstIsLost(t *testing.T) {
 	w := &canned{evs: make(chan event, n), errs: make(chan error)}
 	h := newHost(t, Options{open: func(clock.Clock) (eventSource, error) { return w, nil }})
 	dir := t.TempDir()
-	subs := make([]engine.Subscription, n)
+	subs := make([]events.Subscription, n)
 	for i := range subs {
 		var err error
-		if subs[i], err = h.Watch(t.Context(), []string{filepath.Join(dir, fmt.Sprint(i))}, engine.WatchOptions{}); err != nil {
+		if subs[i], err = h.Watch(t.Context(), []string{filepath.Join(dir, fmt.Sprint(i))}, events.Options{}); err != nil {
 			t.Fatal(err)
 		}
 	}

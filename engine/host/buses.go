@@ -6,19 +6,19 @@ import (
 	"fmt"
 	"log/slog"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/clock"
 )
 
 // LazyBus is a bus that connects when it is first asked for. Begin connects, once, and fails while the bus has never been reached.
 type LazyBus interface {
-	engine.Bus
+	bus.Bus
 	Begin(ctx context.Context) error
 }
 
 // BusOptions are what a bus gets from its Host.
 type BusOptions struct {
-	Kind    engine.BusKind
+	Kind    bus.Kind
 	Address string // empty for where the environment or the system says
 	Logger  *slog.Logger
 	Life    context.Context   // ends with the Host
@@ -36,12 +36,12 @@ func RegisterBuses(make func(BusOptions) LazyBus) { makeBus = make }
 var errNoBuses = errors.New("this program has no code for message buses: import github.com/reactivegraph/mgmt/engine/host/msgbus")
 
 // newBuses makes the buses of a Host; none where the program links none.
-func newBuses(h *Host, o Options) map[engine.BusKind]LazyBus {
+func newBuses(h *Host, o Options) map[bus.Kind]LazyBus {
 	if makeBus == nil {
 		return nil
 	}
-	all := map[engine.BusKind]LazyBus{}
-	for _, kind := range []engine.BusKind{engine.SystemBus, engine.SessionBus} {
+	all := map[bus.Kind]LazyBus{}
+	for _, kind := range []bus.Kind{bus.System, bus.Session} {
 		all[kind] = makeBus(BusOptions{
 			Kind: kind, Address: o.BusAddresses[kind], Logger: o.Logger.With("bus", kind),
 			Life: h.ctx, Clock: o.Clock, Spawn: h.commands.spawn,
@@ -52,7 +52,7 @@ func newBuses(h *Host, o Options) map[engine.BusKind]LazyBus {
 
 // Bus implements engine.Host. It fails while the bus has never been reached;
 // later, the methods of the result fail while it cannot be reached.
-func (h *Host) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
+func (h *Host) Bus(ctx context.Context, which bus.Kind) (bus.Bus, error) {
 	if h.buses == nil {
 		return nil, errNoBuses
 	}

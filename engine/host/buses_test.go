@@ -4,13 +4,14 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // TestNoBuses: a program that does not import msgbus, such as this one, is told so where it asks for a bus.
 func TestNoBuses(t *testing.T) {
 	h := newHost(t, Options{})
-	for _, kind := range []engine.BusKind{engine.SystemBus, engine.SessionBus, "other"} {
+	for _, kind := range []bus.Kind{bus.System, bus.Session, "other"} {
 		if b, err := h.Bus(t.Context(), kind); b != nil || !errors.Is(err, errNoBuses) {
 			t.Errorf("%s: %v, %v", kind, b, err)
 		}
@@ -23,7 +24,7 @@ func TestWakeups(t *testing.T) {
 	w := NewWakeups(func(*Wakeups) { closed++ })
 	w.Wake("dbus", "/a", false)
 	w.Wake("dbus", "/b", true)
-	if c := drain(w); c != (engine.Cause{Source: "dbus", Path: "/a", Merged: 2, Resync: true}) {
+	if c := drain(w); c != (events.Cause{Source: "dbus", Path: "/a", Merged: 2, Resync: true}) {
 		t.Errorf("%+v", c)
 	}
 	w.Close()

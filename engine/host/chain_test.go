@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // TestFindingBadPathsChain: links that lead to a folder above them, such as /proc/self/root, one behind
@@ -17,7 +17,7 @@ func TestFindingBadPathsChain(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(dir, "a"), 0o755))
 	must(t, os.Symlink(dir, up))
 	for _, root := range []string{up + "/a/up", up + "/a/up/a/up", "/proc/self/root/proc/self/root" + dir, "/proc/self/root/proc/thread-self/root" + dir} {
-		s := watch(t, h, engine.WatchOptions{}, filepath.Join(root, "x"))
+		s := watch(t, h, events.Options{}, filepath.Join(root, "x"))
 		write(t, filepath.Join(dir, "x"), root)
 		woken(t, s)
 		s.Close()

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // TestDistributions: the facts that an os-release file gives, in the form in which
@@ -205,7 +206,7 @@ func TestFactReader(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	sub, err := h.Watch(t.Context(), r.Paths(), engine.WatchOptions{})
+	sub, err := h.Watch(t.Context(), r.Paths(), events.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,13 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // WatchFacts implements engine.Host. Files, the hostname of the kernel and the addresses of its
 // links are followed as long as facts are watched; a watcher is woken when a fact has changed, and
 // not by each write.
-func (h *Host) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+func (h *Host) WatchFacts(ctx context.Context) (events.Subscription, error) {
 	return h.feed.watch(ctx)
 }
 
@@ -29,7 +30,7 @@ type factFeed struct {
 }
 
 // watch subscribes to changes of facts. The first subscription starts the following, and the last one that closes ends it.
-func (f *factFeed) watch(ctx context.Context) (engine.Subscription, error) {
+func (f *factFeed) watch(ctx context.Context) (events.Subscription, error) {
 	for _, c := range []context.Context{ctx, f.host.ctx} {
 		if c.Err() != nil {
 			return nil, context.Cause(c)
@@ -52,7 +53,7 @@ func (f *factFeed) start() error {
 		return nil
 	}
 	ctx, cancel := context.WithCancel(f.host.ctx)
-	files, err := f.host.Watch(ctx, FactPaths(), engine.WatchOptions{})
+	files, err := f.host.Watch(ctx, FactPaths(), events.Options{})
 	if err != nil {
 		cancel()
 		return err
@@ -104,19 +105,19 @@ type factSub struct {
 	merged int
 }
 
-// C implements engine.Subscription.
+// C implements events.Subscription.
 func (s *factSub) C() <-chan struct{} { return s.wake }
 
-// Cause implements engine.Subscription.
-func (s *factSub) Cause() engine.Cause {
+// Cause implements events.Subscription.
+func (s *factSub) Cause() events.Cause {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
-	c := engine.Cause{Source: "facts", Merged: s.merged}
+	c := events.Cause{Source: "facts", Merged: s.merged}
 	s.merged = 0
 	return c
 }
 
-// Close implements engine.Subscription. The last one ends what follows.
+// Close implements events.Subscription. The last one ends what follows.
 func (s *factSub) Close() {
 	f := s.feed
 	f.mu.Lock()

@@ -9,13 +9,12 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/internal/nstest"
 	"golang.org/x/sys/unix"
-
-	"github.com/reactivegraph/mgmt/engine"
 )
 
-func watchFacts(t *testing.T, h *Host) engine.Subscription {
+func watchFacts(t *testing.T, h *Host) events.Subscription {
 	t.Helper()
 	sub, err := h.WatchFacts(t.Context())
 	must(t, err)

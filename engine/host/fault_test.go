@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"golang.org/x/sys/unix"
 )
 
@@ -130,7 +130,7 @@ func TestOverflowIsAResyncOfEverything(t *testing.T) {
 	mkdir(t, filepath.Join(dir, "tree/x"))
 	mkdir(t, filepath.Join(dir, "d"))
 	symlink(t, "d/linked", filepath.Join(dir, "l"))
-	subs := map[string]engine.Subscription{
+	subs := map[string]events.Subscription{
 		"there":   watch(t, h, plain, filepath.Join(dir, "d/f")),
 		"missing": watch(t, h, plain, filepath.Join(dir, "none/f")),
 		"tree":    watch(t, h, recurse, filepath.Join(dir, "tree")),
@@ -251,7 +251,7 @@ func TestWatchesRunOut(t *testing.T) {
 		func(p string) { remove(t, p) },
 	} {
 		change(filepath.Join(full, "d/f"))
-		for _, s := range []engine.Subscription{polled, tree, names} {
+		for _, s := range []events.Subscription{polled, tree, names} {
 			if c := woken(t, s); c.Source != "poll" || c.Resync {
 				t.Errorf("cause %+v", c)
 			}
@@ -275,14 +275,14 @@ func TestWatchesRunOut(t *testing.T) {
 		t.Errorf("cause %+v", c)
 	}
 	check(t, h)
-	for _, s := range []engine.Subscription{polled, tree, names, watched} {
+	for _, s := range []events.Subscription{polled, tree, names, watched} {
 		s.Close()
 	}
 	empty(t, h)
 }
 
 // calm waits until a few rounds of polling brought nothing.
-func calm(t *testing.T, subs ...engine.Subscription) {
+func calm(t *testing.T, subs ...events.Subscription) {
 	t.Helper()
 	for _, s := range subs {
 		for quiet := false; !quiet; {

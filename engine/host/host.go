@@ -8,8 +8,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 )
 
@@ -22,7 +23,7 @@ type Options struct {
 	PollInterval time.Duration
 	// BusAddresses are the addresses of buses that are not where the environment
 	// or the system says.
-	BusAddresses map[engine.BusKind]string
+	BusAddresses map[bus.Kind]string
 	// Roles are what the machine is for, as its user says: the fact roles.
 	Roles []string
 	// Hostname is the name that the user gives to the machine, as FactReader.Hostname; empty for its own.
@@ -57,10 +58,10 @@ type Host struct {
 	hub      *hub
 	commands commands
 	forks    forks
-	service  func() bool                // see inService
-	groups   []string                   // see groupRoots
-	swept    sync.Once                  // of groups, before the first command in one
-	buses    map[engine.BusKind]LazyBus // nil where the program links none
+	service  func() bool          // see inService
+	groups   []string             // see groupRoots
+	swept    sync.Once            // of groups, before the first command in one
+	buses    map[bus.Kind]LazyBus // nil where the program links none
 }
 
 var (
@@ -103,12 +104,12 @@ func New(ctx context.Context, o Options) (*Host, error) {
 
 // Watch implements engine.Host. The paths are cleaned; the subscription is closed
 // when ctx ends, and its channel is never closed.
-func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+func (h *Host) Watch(ctx context.Context, paths []string, o events.Options) (events.Subscription, error) {
 	return h.hub.watch(ctx, paths, o)
 }
 
 // Notify implements hosting.Notifier.
-func (h *Host) Notify(paths []string, o engine.WatchOptions, n hosting.Notice) (engine.Subscription, error) {
+func (h *Host) Notify(paths []string, o events.Options, n hosting.Notice) (events.Subscription, error) {
 	return h.hub.notify(paths, o, n)
 }
 

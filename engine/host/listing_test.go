@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // manyIn makes a directory with plain files, folders and links, and returns the paths of
@@ -35,7 +35,7 @@ func TestManyNamesOfADirectory(t *testing.T) {
 			dir := t.TempDir()
 			h := newHost(t, Options{})
 			paths := manyIn(t, dir)
-			var first engine.Subscription
+			var first events.Subscription
 			if known {
 				first = watch(t, h, plain, filepath.Join(dir, "at", "other"))
 			}
@@ -62,12 +62,12 @@ func TestManyNamesOfADirectory(t *testing.T) {
 func TestManySubscriptionsToLinks(t *testing.T) {
 	dir := t.TempDir()
 	h := newHost(t, Options{})
-	got := make(chan engine.Subscription)
+	got := make(chan events.Subscription)
 	paths := manyIn(t, dir)
 	for _, p := range paths {
 		go func() { got <- watch(t, h, plain, p) }()
 	}
-	subs := []engine.Subscription{watch(t, h, plain, filepath.Join(dir, "at", "link5"))}
+	subs := []events.Subscription{watch(t, h, plain, filepath.Join(dir, "at", "link5"))}
 	for range paths {
 		subs = append(subs, <-got)
 	}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"go.uber.org/goleak"
 )
 
@@ -48,7 +48,7 @@ func must(t testing.TB, err error) {
 }
 
 // watch subscribes until the end of the test.
-func watch(t testing.TB, h *Host, o engine.WatchOptions, paths ...string) engine.Subscription {
+func watch(t testing.TB, h *Host, o events.Options, paths ...string) events.Subscription {
 	t.Helper()
 	s, err := h.Watch(t.Context(), paths, o)
 	must(t, err)
@@ -56,20 +56,20 @@ func watch(t testing.TB, h *Host, o engine.WatchOptions, paths ...string) engine
 }
 
 // woken waits for a wake-up.
-func woken(t testing.TB, s engine.Subscription) engine.Cause {
+func woken(t testing.TB, s events.Subscription) events.Cause {
 	t.Helper()
 	select {
 	case <-s.C():
 		return s.Cause()
 	case <-time.After(patience):
 		t.Fatal("no wake-up came")
-		return engine.Cause{}
+		return events.Cause{}
 	}
 }
 
 // until takes wake-ups until the condition holds. It holds only if a wake-up
 // came after it became true, or at once.
-func until(t testing.TB, s engine.Subscription, what string, ok func() bool) {
+func until(t testing.TB, s events.Subscription, what string, ok func() bool) {
 	t.Helper()
 	late := time.After(patience)
 	for !ok() {
@@ -83,11 +83,11 @@ func until(t testing.TB, s engine.Subscription, what string, ok func() bool) {
 
 // settle waits until the hub has seen everything that has happened so far, and
 // empties the subscriptions.
-func settle(t testing.TB, h *Host, subs ...engine.Subscription) {
+func settle(t testing.TB, h *Host, subs ...events.Subscription) {
 	t.Helper()
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "sentinel"), "") // a name that is made waits for the end of its writer, and one that is there does not
-	s, err := h.Watch(t.Context(), []string{filepath.Join(dir, "sentinel")}, engine.WatchOptions{})
+	s, err := h.Watch(t.Context(), []string{filepath.Join(dir, "sentinel")}, events.Options{})
 	must(t, err)
 	defer s.Close()
 	// The second sentinel comes after whatever the first one's predecessors led to.
@@ -114,20 +114,20 @@ func quiesce(h *Host) {
 	}
 }
 
-func drain(s engine.Subscription) (c engine.Cause) {
+func drain(s events.Subscription) (c events.Cause) {
 	select {
 	case <-s.C():
 		return s.Cause()
 	default:
-		return engine.Cause{}
+		return events.Cause{}
 	}
 }
 
 // silent fails if there is a wake-up after everything has been seen.
-func silent(t testing.TB, h *Host, s engine.Subscription) {
+func silent(t testing.TB, h *Host, s events.Subscription) {
 	t.Helper()
 	settle(t, h)
-	if c := drain(s); c != (engine.Cause{}) {
+	if c := drain(s); c != (events.Cause{}) {
 		t.Fatalf("unexpected wake-up: %+v", c)
 	}
 }

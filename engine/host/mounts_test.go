@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/internal/mountinfo"
 	"github.com/reactivegraph/mgmt/internal/nstest"
 	"golang.org/x/sys/unix"
@@ -36,7 +36,7 @@ func TestMountsAreSeen(t *testing.T) {
 			dir := filepath.Join(root, path)
 			mkdir(t, filepath.Join(real, "d"))
 			h := newHost(t, Options{})
-			subs := map[string]engine.Subscription{
+			subs := map[string]events.Subscription{
 				"itself":  watch(t, h, plain, dir),
 				"file":    watch(t, h, plain, filepath.Join(dir, "f")),
 				"deep":    watch(t, h, plain, filepath.Join(dir, "d/f")),
@@ -44,7 +44,7 @@ func TestMountsAreSeen(t *testing.T) {
 				"names":   watch(t, h, contents, dir),
 				"tree":    watch(t, h, recurse, filepath.Join(dir, "d")),
 			}
-			all := func() (list []engine.Subscription) {
+			all := func() (list []events.Subscription) {
 				for _, s := range subs {
 					list = append(list, s)
 				}

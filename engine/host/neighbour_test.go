@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
 
@@ -31,14 +31,14 @@ type repairer struct {
 	repair chan struct{} // gets something after each repair
 }
 
-// own is engine.WatchOptions.Own.
+// own is events.Options.Own.
 func (r *repairer) own() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.left == sigOf(r.file)
 }
 
-func (r *repairer) until(s engine.Subscription, done <-chan struct{}) {
+func (r *repairer) until(s events.Subscription, done <-chan struct{}) {
 	for {
 		select {
 		case <-s.C():
@@ -99,7 +99,7 @@ func TestFindingK1Writers(t *testing.T) {
 					write(t, r.file, r.want)
 				}
 				r.left = sigOf(r.file)
-				s := watch(t, h, engine.WatchOptions{Own: engine.OwnerFunc(r.own)}, r.file)
+				s := watch(t, h, events.Options{Own: events.OwnerFunc(r.own)}, r.file)
 				var all sync.WaitGroup
 				defer all.Wait()
 				defer s.Close()
@@ -333,7 +333,7 @@ func (c *handTime) pass(h *Host, d time.Duration) {
 }
 
 // watchByHand watches a file on a host with such a clock.
-func watchByHand(t *testing.T, file string) (*Host, *handTime, engine.Subscription) {
+func watchByHand(t *testing.T, file string) (*Host, *handTime, events.Subscription) {
 	clock := &handTime{now: time.Now()}
 	h := newHost(t, Options{Clock: clock})
 	return h, clock, watch(t, h, plain, file)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 )
 
@@ -31,7 +31,7 @@ func hear(t *testing.T, c chan error) error {
 	}
 }
 
-func notify(t *testing.T, h *Host, n hosting.Notice, o engine.WatchOptions, paths ...string) engine.Subscription {
+func notify(t *testing.T, h *Host, n hosting.Notice, o events.Options, paths ...string) events.Subscription {
 	t.Helper()
 	s, err := h.Notify(paths, o, n)
 	must(t, err)
@@ -49,7 +49,7 @@ func TestNotify(t *testing.T) {
 	write(t, file, "1")
 	_ = hear(t, n.woken)
 	settle(t, h)
-	if c := s.Cause(); c.Merged == 0 || s.Cause() != (engine.Cause{}) {
+	if c := s.Cause(); c.Merged == 0 || s.Cause() != (events.Cause{}) {
 		t.Errorf("the cause is %+v", c)
 	}
 	s.Close()
@@ -73,7 +73,7 @@ func TestNotifyOwn(t *testing.T) {
 	var asked atomic.Int32
 	own.Store(true)
 	n := newTold()
-	s := notify(t, h, n, engine.WatchOptions{Own: engine.OwnerFunc(func() bool { asked.Add(1); return own.Load() })}, file)
+	s := notify(t, h, n, events.Options{Own: events.OwnerFunc(func() bool { asked.Add(1); return own.Load() })}, file)
 	must(t, hear(t, n.armed))
 	write(t, file, "ours")
 	settle(t, h)

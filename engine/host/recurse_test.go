@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 func TestRecursionMissesNothing(t *testing.T) {
@@ -75,7 +75,7 @@ func TestRecursionInABurst(t *testing.T) {
 }
 
 // settleQuick takes the wake-ups of one write, which is two events.
-func settleQuick(t *testing.T, h *Host, s engine.Subscription) {
+func settleQuick(t *testing.T, h *Host, s events.Subscription) {
 	quiesce(h)
 	drain(s)
 }
@@ -168,7 +168,7 @@ func shuffle(t *testing.T, r *rand.Rand) {
 		return p
 	}
 	tree := watch(t, h, recurse, filepath.Join(dir, "a"))
-	var subs []engine.Subscription
+	var subs []events.Subscription
 	var files []string
 	for range 10 {
 		f := filepath.Join(path(1+r.IntN(3)), "f")
@@ -209,7 +209,7 @@ func TestManySubscriptionsAndAStorm(t *testing.T) {
 	dir := t.TempDir()
 	h := newHost(t, Options{})
 	const n = 1000
-	var subs []engine.Subscription
+	var subs []events.Subscription
 	for i := range n {
 		subs = append(subs, watch(t, h, plain, filepath.Join(dir, fmt.Sprint("d", i%10), fmt.Sprint(i))))
 	}
@@ -270,7 +270,7 @@ func TestHammer(t *testing.T) {
 	for i := range 8 {
 		all.Go(func() {
 			for j := range 60 {
-				o := []engine.WatchOptions{plain, contents, recurse}[(i+j)%3]
+				o := []events.Options{plain, contents, recurse}[(i+j)%3]
 				d := filepath.Join(dir, fmt.Sprint("d", j%10))
 				s, err := h.Watch(t.Context(), []string{filepath.Join(d, "s0/t/f"), d}, o)
 				if err != nil {

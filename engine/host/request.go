@@ -6,10 +6,9 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/internal/unix"
-
-	"github.com/reactivegraph/mgmt/engine"
 )
 
 // A request asks the hub's goroutine for a subscription. Before that goroutine gets it, the
@@ -19,7 +18,7 @@ import (
 type request struct {
 	sub     *sub
 	paths   []string // clean, once it was asked for
-	o       engine.WatchOptions
+	o       events.Options
 	settled chan struct{} // closed when it is armed, or will never be; nil where a notice is told
 	next    *request      // under hub.mu
 	room    [1]string     // for paths: most are of one
@@ -28,7 +27,7 @@ type request struct {
 // watch subscribes to the paths. Many wait here for as long as their file system takes, and
 // then for all the time that the subscription lasts, so this goes no deeper than it must: a
 // stack that has grown stays so.
-func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+func (h *hub) watch(ctx context.Context, paths []string, o events.Options) (events.Subscription, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -48,7 +47,7 @@ func (h *hub) watch(ctx context.Context, paths []string, o engine.WatchOptions) 
 }
 
 // notify subscribes to the paths and does not wait until that is armed.
-func (h *hub) notify(paths []string, o engine.WatchOptions, n hosting.Notice) (engine.Subscription, error) {
+func (h *hub) notify(paths []string, o events.Options, n hosting.Notice) (events.Subscription, error) {
 	r, err := h.request(newNoticeSub(h.closes, n), paths, o)
 	if err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func (h *hub) notify(paths []string, o engine.WatchOptions, n hosting.Notice) (e
 
 // request leaves a request to the hub's goroutine. It is settled when it is armed, or its
 // subscription is closed, or the hub has ended.
-func (h *hub) request(s *sub, paths []string, o engine.WatchOptions) (*request, error) {
+func (h *hub) request(s *sub, paths []string, o events.Options) (*request, error) {
 	if err := checkPaths(paths); err != nil {
 		return nil, err
 	}

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
@@ -21,7 +21,7 @@ func TestOwnChanges(t *testing.T) {
 	file, target := filepath.Join(dir, "f"), filepath.Join(dir, "target")
 	var own atomic.Bool
 	h := newHost(t, Options{})
-	mine := watch(t, h, engine.WatchOptions{Own: engine.OwnerFunc(own.Load)}, file)
+	mine := watch(t, h, events.Options{Own: events.OwnerFunc(own.Load)}, file)
 	another := watch(t, h, plain, file)
 	own.Store(true)
 	write(t, file, "ours")
@@ -45,8 +45,8 @@ func TestFindingQ6OverwrittenAtOnce(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	h := newHost(t, Options{})
 	var asked atomic.Int32
-	mine := watch(t, h, engine.WatchOptions{Resource: "file[f]", Own: engine.OwnerFunc(func() bool { return asked.Add(1) == 1 })}, file)
-	another := watch(t, h, engine.WatchOptions{Contents: true}, filepath.Dir(file))
+	mine := watch(t, h, events.Options{Resource: "file[f]", Own: events.OwnerFunc(func() bool { return asked.Add(1) == 1 })}, file)
+	another := watch(t, h, events.Options{Contents: true}, filepath.Dir(file))
 	write(t, file+".new", "ours, and a stranger's right after")
 	settle(t, h, another)
 	asked.Store(0)
@@ -70,7 +70,7 @@ func TestLeftIsOwn(t *testing.T) {
 	state := safepath.StateOf(&st)
 	left.State.Store(&state)
 	h := newHost(t, Options{})
-	mine := watch(t, h, engine.WatchOptions{Own: left}, file)
+	mine := watch(t, h, events.Options{Own: left}, file)
 	another := watch(t, h, plain, file)
 	touch := func() {
 		f, err := os.OpenFile(file, os.O_WRONLY, 0)
@@ -92,7 +92,7 @@ func TestLeftIsOwn(t *testing.T) {
 func TestOwnPanics(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	h := newHost(t, Options{})
-	bad := watch(t, h, engine.WatchOptions{Own: engine.OwnerFunc(func() bool { panic("own") })}, file)
+	bad := watch(t, h, events.Options{Own: events.OwnerFunc(func() bool { panic("own") })}, file)
 	another := watch(t, h, plain, file)
 	write(t, file, "text")
 	woken(t, bad)
@@ -103,7 +103,7 @@ func TestOwnPanics(t *testing.T) {
 func TestFindingM2GoexitOfOwn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	h := newHost(t, Options{})
-	bad := watch(t, h, engine.WatchOptions{Own: engine.OwnerFunc(func() bool { runtime.Goexit(); return true })}, file)
+	bad := watch(t, h, events.Options{Own: events.OwnerFunc(func() bool { runtime.Goexit(); return true })}, file)
 	another := watch(t, h, plain, file)
 	for _, text := range []string{"one", "two"} {
 		write(t, file, text)

@@ -13,8 +13,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/internal/unix"
 )
@@ -299,7 +299,7 @@ func TestStrangersWriteIsNobodysOwn(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	h := newHost(t, Options{})
 	var asked atomic.Int32
-	mine := watch(t, h, engine.WatchOptions{Resource: "file[f]", Own: engine.OwnerFunc(func() bool { asked.Add(1); return true })}, file)
+	mine := watch(t, h, events.Options{Resource: "file[f]", Own: events.OwnerFunc(func() bool { asked.Add(1); return true })}, file)
 	write(t, file, "ours")
 	settle(t, h, mine)
 	asked.Store(0)
@@ -318,7 +318,7 @@ func TestOwnWriteIsToldToOthers(t *testing.T) {
 	h := newHost(t, Options{})
 	var own atomic.Bool
 	own.Store(true)
-	mine := watch(t, h, engine.WatchOptions{Resource: "file[f]", Own: engine.OwnerFunc(own.Load)}, file)
+	mine := watch(t, h, events.Options{Resource: "file[f]", Own: events.OwnerFunc(own.Load)}, file)
 	other := watch(t, h, plain, file)
 	write(t, file, "ours")
 	if c := woken(t, other); c.From != "file[f]" || c.By != nil {

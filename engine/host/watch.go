@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/internal/apart"
@@ -24,13 +24,13 @@ type sub struct {
 	release func(*sub) // what Close does besides
 
 	mu     sync.Mutex
-	cause  engine.Cause
+	cause  events.Cause
 	closed bool
 	stop   func() bool    // unties it from its context
-	own    engine.Owner   // engine.WatchOptions.Own; nil for never
+	own    events.Owner   // events.Options.Own; nil for never
 	notice hosting.Notice // is told instead of c; nil for c
 
-	resource string // engine.WatchOptions.Resource
+	resource string // events.Options.Resource
 
 	entries     []entry  // the hub's
 	alone       [1]entry // room for them: most are of one path
@@ -38,7 +38,7 @@ type sub struct {
 	request     *request // under hub.mu; until it is settled
 }
 
-var _ engine.Subscription = (*sub)(nil)
+var _ events.Subscription = (*sub)(nil)
 
 func newSub(release func(*sub)) *sub {
 	return &sub{c: make(chan struct{}, 1), release: release}
@@ -51,11 +51,11 @@ func newNoticeSub(release func(*sub), n hosting.Notice) *sub {
 
 func (s *sub) C() <-chan struct{} { return s.c }
 
-func (s *sub) Cause() engine.Cause {
+func (s *sub) Cause() events.Cause {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.cause
-	s.cause = engine.Cause{}
+	s.cause = events.Cause{}
 	return c
 }
 
@@ -192,7 +192,7 @@ func (h *hub) admit(r *request) {
 
 // subscribe hangs a subscription at the folder of a path, for its name, and where it wants the contents, at the path itself, too. A
 // folder that is watched already has its present state noted, so that a change before the answer is seen.
-func (h *hub) subscribe(s *sub, path string, o engine.WatchOptions) {
+func (h *hub) subscribe(s *sub, path string, o events.Options) {
 	at, name := split(path)
 	n := h.node(at, true)
 	h.hang(s, entry{node: n, name: name, scope: scopeName})

@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"golang.org/x/sys/unix"
 )
 
 var (
-	plain    = engine.WatchOptions{}
-	recurse  = engine.WatchOptions{Recurse: true}
-	contents = engine.WatchOptions{Contents: true}
+	plain    = events.Options{}
+	recurse  = events.Options{Recurse: true}
+	contents = events.Options{Contents: true}
 )
 
 func TestEveryChangeOfAFileWakes(t *testing.T) {
@@ -91,10 +91,10 @@ func TestWakeUpsMerge(t *testing.T) {
 	if c.Path != a && c.Path != b || c.Merged < 2 { // the kernel merges events, too, and a name that rests comes later
 		t.Errorf("cause %+v", c)
 	}
-	if c := drain(s); c != (engine.Cause{}) {
+	if c := drain(s); c != (events.Cause{}) {
 		t.Errorf("a second wake-up: %+v", c)
 	}
-	if c := s.Cause(); c != (engine.Cause{}) {
+	if c := s.Cause(); c != (events.Cause{}) {
 		t.Errorf("the cause is still there: %+v", c)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // Notifier is a Host that can tell of wake-ups by a call.
@@ -13,7 +14,7 @@ type Notifier interface {
 	// Notify is Host.Watch for a caller without a waiting goroutine. It returns before the
 	// subscription is armed, and does not wait for file systems. The subscription has no channel,
 	// and ends when it is closed, or with the host.
-	Notify(paths []string, o engine.WatchOptions, n Notice) (engine.Subscription, error)
+	Notify(paths []string, o events.Options, n Notice) (events.Subscription, error)
 }
 
 // Writers is a Host that knows who is in the middle of writing.

@@ -88,7 +88,7 @@ func (o *outlive) set(exports map[string]exported) bool {
 			o.noted[key] = true
 			lasts, wanted := of[key]
 			if !wanted {
-				lasts = engine.DefaultExportFor
+				lasts = new(engine.MetaParams).Outlives()
 			}
 			o.keeper(lasts).Inherit(key)
 		}

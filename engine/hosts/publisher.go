@@ -1,7 +1,6 @@
 package hosts
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -213,7 +212,7 @@ func (p *Publisher) exported(v *resgraph.Vertex) exported {
 		p.o.Log.Warn("a resource can't be exported: other hosts do not get it", slog.String("resource", v.Res.String()), slog.Any("error", err))
 		return exported{}
 	}
-	return exported{keys, max(cmp.Or(engine.MetaOf(v.Res).ExportFor, engine.DefaultExportFor), p.o.Lease)}
+	return exported{keys, max(engine.MetaOf(v.Res).Outlives(), p.o.Lease)}
 }
 
 // weigh says to which topics this host exports more than the others take over, once.

@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -543,10 +545,10 @@ func TestRuntimeOfATarget(t *testing.T) {
 					if runs && (err != nil || string(res.Stdout) != "far") || !runs && (err == nil || !strings.Contains(err.Error(), "this transport runs no commands on its targets")) {
 						t.Error("a command:", res, err)
 					}
-					if _, err := rt.Host.Watch(t.Context(), []string{"/"}, engine.WatchOptions{}); err == nil || err.Error() != "files of a target can't be watched" {
+					if _, err := rt.Host.Watch(t.Context(), []string{"/"}, events.Options{}); err == nil || err.Error() != "files of a target can't be watched" {
 						t.Error("Watch:", err)
 					}
-					if _, err := rt.Host.Bus(t.Context(), engine.SystemBus); err == nil || err.Error() != "a target has no bus here" {
+					if _, err := rt.Host.Bus(t.Context(), bus.System); err == nil || err.Error() != "a target has no bus here" {
 						t.Error("Bus:", err)
 					}
 					if _, err := rt.Host.WatchFacts(t.Context()); err == nil || err.Error() != "facts of a target can't be watched" {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/targets"
 )
@@ -160,12 +162,12 @@ type farHost struct {
 }
 
 // Watch is not there.
-func (h farHost) Watch(context.Context, []string, engine.WatchOptions) (engine.Subscription, error) {
+func (h farHost) Watch(context.Context, []string, events.Options) (events.Subscription, error) {
 	return nil, errors.New("files of a target can't be watched")
 }
 
 // Bus is not there.
-func (h farHost) Bus(context.Context, engine.BusKind) (engine.Bus, error) {
+func (h farHost) Bus(context.Context, bus.Kind) (bus.Bus, error) {
 	return nil, errors.New("a target has no bus here")
 }
 
@@ -185,6 +187,6 @@ func (h farHost) Command(ctx context.Context, c engine.Command) (*engine.Result,
 func (h farHost) Facts() engine.Facts { return engine.Facts{} }
 
 // WatchFacts is not there.
-func (h farHost) WatchFacts(context.Context) (engine.Subscription, error) {
+func (h farHost) WatchFacts(context.Context) (events.Subscription, error) {
 	return nil, errors.New("facts of a target can't be watched")
 }

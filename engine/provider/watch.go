@@ -11,9 +11,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // watch is what tells the members of changes, for as long as one of them listens: a
@@ -69,7 +69,7 @@ func (s *subscription) locate(ctx context.Context, r *res) (<-chan struct{}, fun
 	if len(paths) == 0 {
 		return nil, func() {}, nil
 	}
-	sub, err := r.init.Host.Watch(ctx, paths, engine.WatchOptions{})
+	sub, err := r.init.Host.Watch(ctx, paths, events.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/failure"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -348,14 +349,14 @@ type factsHost struct {
 	closed atomic.Int32
 }
 
-func (h *factsHost) WatchFacts(context.Context) (engine.Subscription, error) {
+func (h *factsHost) WatchFacts(context.Context) (events.Subscription, error) {
 	return &factsSub{h}, nil
 }
 
 type factsSub struct{ h *factsHost }
 
 func (s *factsSub) C() <-chan struct{}  { return s.h.c }
-func (s *factsSub) Cause() engine.Cause { return engine.Cause{} }
+func (s *factsSub) Cause() events.Cause { return events.Cause{} }
 func (s *factsSub) Close()              { s.h.closed.Add(1) }
 
 // TestFindingC1Network: when the machine has another address, what waits for its next try

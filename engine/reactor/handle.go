@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/values"
 )
 
@@ -104,7 +105,7 @@ func (v *vertex) receiver() values.Receiver {
 }
 
 // led takes what the subscriptions of v were told. A run that goes on may be about to put that right: see catchUp.
-func (v *vertex) led() engine.Cause {
+func (v *vertex) led() events.Cause {
 	v.run.mu.Lock()
 	defer v.run.mu.Unlock()
 	c := v.watch.Subs().Led()
@@ -116,9 +117,9 @@ func (v *vertex) led() engine.Cause {
 }
 
 // merged joins a later cause to one that may be nil.
-func merged(c *engine.Cause, later engine.Cause) *engine.Cause {
+func merged(c *events.Cause, later events.Cause) *events.Cause {
 	if c == nil {
-		c = new(engine.Cause)
+		c = new(events.Cause)
 	}
 	c.Merge(later)
 	return c

@@ -5,7 +5,9 @@ import (
 	"context"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
@@ -26,14 +28,14 @@ var (
 )
 
 // Watch implements engine.Host.
-func (h *vertexHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (sub engine.Subscription, err error) {
+func (h *vertexHost) Watch(ctx context.Context, paths []string, o events.Options) (sub events.Subscription, err error) {
 	o.Resource = h.ID
 	sub, err = h.core.opt.Host.Watch(ctx, paths, o)
 	return (*vertex)(h).watch.Subs().AddOf(sub, paths), err
 }
 
 // Bus implements engine.Host.
-func (h *vertexHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
+func (h *vertexHost) Bus(ctx context.Context, which bus.Kind) (bus.Bus, error) {
 	bus, err := h.core.opt.Host.Bus(ctx, which)
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func (h *vertexHost) Command(ctx context.Context, c engine.Command) (_ *engine.R
 func (h *vertexHost) Facts() engine.Facts { return h.core.opt.Host.Facts() }
 
 // WatchFacts implements engine.Host.
-func (h *vertexHost) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+func (h *vertexHost) WatchFacts(ctx context.Context) (events.Subscription, error) {
 	sub, err := h.core.opt.Host.WatchFacts(ctx)
 	return (*vertex)(h).watch.Subs().Add(sub), err
 }
@@ -131,18 +133,18 @@ func (h *vertexHost) SharedOf(key string) engine.Shared {
 }
 
 type vertexBus struct {
-	engine.Bus
+	bus.Bus
 	v *vertex
 }
 
-// Call implements engine.Bus.
+// Call implements bus.Bus.
 func (b vertexBus) Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error) {
 	defer b.v.wait(ctx)()
 	return b.Bus.Call(ctx, dest, path, method, args...)
 }
 
-// Signals implements engine.Bus.
-func (b vertexBus) Signals(ctx context.Context, m ...engine.BusMatch) (engine.Subscription, error) {
+// Signals implements bus.Bus.
+func (b vertexBus) Signals(ctx context.Context, m ...bus.Match) (events.Subscription, error) {
 	sub, err := b.Bus.Signals(ctx, m...)
 	return b.v.watch.Subs().Add(sub), err
 }

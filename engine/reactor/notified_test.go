@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -21,8 +22,8 @@ type noticed struct {
 	watches func() (ok bool)
 }
 
-func (n *noticed) Watches() ([]string, engine.WatchOptions, bool) {
-	return []string{"/" + n.Name()}, engine.WatchOptions{}, n.watches == nil || n.watches()
+func (n *noticed) Watches() ([]string, events.Options, bool) {
+	return []string{"/" + n.Name()}, events.Options{}, n.watches == nil || n.watches()
 }
 
 func (n *noticed) Cmp(o engine.Res) error { return n.fake.Cmp(&o.(*noticed).fake) }
@@ -47,7 +48,7 @@ type noticeSub struct {
 	h      *noticeHost
 }
 
-func (h *noticeHost) Notify(paths []string, _ engine.WatchOptions, n hosting.Notice) (engine.Subscription, error) {
+func (h *noticeHost) Notify(paths []string, _ events.Options, n hosting.Notice) (events.Subscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.err != nil {
@@ -77,8 +78,8 @@ func (h *noticeHost) open() (list []*noticeSub, all int) {
 
 func (s *noticeSub) C() <-chan struct{} { return nil }
 func (s *noticeSub) Close()             { s.h.set(func() { s.closed = true }) }
-func (s *noticeSub) Cause() (c engine.Cause) {
-	s.h.set(func() { c, s.causes = engine.Cause{Path: s.path, Merged: s.causes, From: s.from}, 0 })
+func (s *noticeSub) Cause() (c events.Cause) {
+	s.h.set(func() { c, s.causes = events.Cause{Path: s.path, Merged: s.causes, From: s.from}, 0 })
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -270,8 +271,8 @@ func TestRetriesOfWhatHasLeft(t *testing.T) {
 type sub struct{ c chan struct{} }
 
 func (s sub) C() <-chan struct{} { return s.c }
-func (s sub) Cause() engine.Cause {
-	return engine.Cause{Source: "inotify", Path: "/run/hunter2-secret/x", Merged: 1}
+func (s sub) Cause() events.Cause {
+	return events.Cause{Source: "inotify", Path: "/run/hunter2-secret/x", Merged: 1}
 }
 func (s sub) Close() {}
 
@@ -280,7 +281,7 @@ type subHost struct {
 	s sub
 }
 
-func (h subHost) Watch(context.Context, []string, engine.WatchOptions) (engine.Subscription, error) {
+func (h subHost) Watch(context.Context, []string, events.Options) (events.Subscription, error) {
 	return h.s, nil
 }
 
@@ -293,7 +294,7 @@ func TestSecretPathOfAnEvent(t *testing.T) {
 			return true, f.init.Send(sends{Secret: schema.NewSecret("/run/hunter2-secret")})
 		}}}
 		to := &fake{w: newWorld(), watch: func(ctx context.Context, f *fake) error {
-			s, err := f.init.Host.Watch(ctx, []string{f.Want}, engine.WatchOptions{})
+			s, err := f.init.Host.Watch(ctx, []string{f.Want}, events.Options{})
 			if err != nil {
 				return err
 			}

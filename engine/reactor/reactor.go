@@ -48,11 +48,11 @@ type metas [16]*engine.MetaParams
 // are such: the engine alters no metaparameters from Init on.
 func (m *metas) share(res engine.Res) *engine.MetaParams {
 	own := engine.MetaOf(res)
-	sharer, ok := res.(engine.MetaSharer)
+	lender, ok := res.(engine.MetaLender)
 	if !ok || own == nil {
 		return res.MetaParams()
 	}
-	sharer.ShareMetaParams(m.first(own))
+	lender.ShareMetaParams(m.first(own))
 	return res.MetaParams() // a method of another kind may have got in the way
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/hold"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/ledger"
@@ -156,8 +157,8 @@ type said struct {
 	frees   string         // a path; see planning.Host
 	leaves  bool           // something to a process that is in the middle of writing it
 	newest  *engine.Newest // of its last command that shows its lines; nil for none
-	led     *engine.Cause  // counts as a cause of this run: see catchUp; nil for none
-	later   *engine.Cause  // the loop has heard it during the run, which may not have seen it; nil for nothing
+	led     *events.Cause  // counts as a cause of this run: see catchUp; nil for none
+	later   *events.Cause  // the loop has heard it during the run, which may not have seen it; nil for nothing
 }
 
 // noSaid are the reports of every vertex without any. They are never written.

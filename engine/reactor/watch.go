@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
 	"github.com/reactivegraph/mgmt/internal/apart"
@@ -149,7 +150,7 @@ func (c *core) notified(ctx *watch.Context, v *vertex) bool {
 	return true
 }
 
-func watchesOf(res engine.WatchedRes) (paths []string, o engine.WatchOptions, ok bool, err error) {
+func watchesOf(res engine.WatchedRes) (paths []string, o events.Options, ok bool, err error) {
 	defer callsafe.Recover("Watches", &err)
 	paths, o, ok = res.Watches()
 	return paths, o, ok, nil

@@ -3,7 +3,7 @@ package reactor
 import (
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
@@ -131,7 +131,7 @@ func (l *loop) heard(v *vertex) {
 }
 
 // triggerOf returns the trigger of an event of v's Watch.
-func (l *loop) triggerOf(v *vertex, c engine.Cause) Trigger {
+func (l *loop) triggerOf(v *vertex, c events.Cause) Trigger {
 	t := Trigger{Cause: CauseEvent}
 	if c.Merged > 0 || c.Resync {
 		t.Source, t.Path, t.Merged, t.Resync = c.Source, v.Text(c.Path), c.Merged, c.Resync

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -145,17 +146,17 @@ func TestWhyValue(t *testing.T) {
 type causeHost struct {
 	nullHost
 	wake  chan struct{}
-	cause engine.Cause
+	cause events.Cause
 }
 
-func (h *causeHost) Watch(context.Context, []string, engine.WatchOptions) (engine.Subscription, error) {
+func (h *causeHost) Watch(context.Context, []string, events.Options) (events.Subscription, error) {
 	return h, nil
 }
 func (h *causeHost) C() <-chan struct{} { return h.wake }
 func (h *causeHost) Close()             {}
-func (h *causeHost) Cause() engine.Cause {
+func (h *causeHost) Cause() events.Cause {
 	c := h.cause
-	h.cause = engine.Cause{}
+	h.cause = events.Cause{}
 	return c
 }
 
@@ -168,9 +169,9 @@ func TestWhyCause(t *testing.T) {
 			rg := newRig(t, reactor.Options{Host: h})
 			defer rg.close()
 			w := newWorld()
-			var told []engine.Cause
+			var told []events.Cause
 			f := &fake{w: w, watch: func(ctx context.Context, f *fake) error {
-				sub, err := f.init.Host.Watch(ctx, []string{"/x"}, engine.WatchOptions{})
+				sub, err := f.init.Host.Watch(ctx, []string{"/x"}, events.Options{})
 				if err != nil {
 					return err
 				}
@@ -190,7 +191,7 @@ func TestWhyCause(t *testing.T) {
 			}}
 			rg.swap(newDecl(t).add("a", f))
 			rg.rest()
-			h.cause = engine.Cause{Source: "inotify", Path: "/x", Merged: 3}
+			h.cause = events.Cause{Source: "inotify", Path: "/x", Merged: 3}
 			h.wake <- struct{}{}
 			rg.wantWhy("a", "event inotify:/x x3: corrective")
 			if asks && (len(told) != 1 || told[0].Merged != 3) {
@@ -203,9 +204,9 @@ func TestWhyCause(t *testing.T) {
 // watching is the Watch of a fake that is woken by paths.
 func watching(own func() bool, paths ...string) func(context.Context, *fake) error {
 	return func(ctx context.Context, f *fake) error {
-		var o engine.WatchOptions
+		var o events.Options
 		if own != nil {
-			o.Own = engine.OwnerFunc(own)
+			o.Own = events.OwnerFunc(own)
 		}
 		sub, err := f.init.Host.Watch(ctx, paths, o)
 		if err != nil {

@@ -26,7 +26,7 @@ func StateOf(st *unix.Stat_t) State {
 	}
 }
 
-// Left is how somebody has left what is at a path. It is an engine.Owner. Many goroutines may use it.
+// Left is how somebody has left what is at a path. It is an events.Owner. Many goroutines may use it.
 type Left struct {
 	Machine any // see Of
 	Path    string

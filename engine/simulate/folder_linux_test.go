@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/simulate"
@@ -55,7 +56,7 @@ func (n *note) Cmp(o engine.Res) error {
 }
 
 func (n *note) Watch(ctx context.Context) error {
-	s, err := n.init.Host.Watch(ctx, []string{n.path()}, engine.WatchOptions{})
+	s, err := n.init.Host.Watch(ctx, []string{n.path()}, events.Options{})
 	if err != nil {
 		return err
 	}
@@ -345,10 +346,10 @@ func TestFindAndPlace(t *testing.T) {
 func TestDeliveringInTheFolder(t *testing.T) {
 	x := files(t, nil)
 	r := x.made("note", "a", "text", text("hello"))
-	running, events := make(chan struct{}), make(chan struct{})
+	running, woken := make(chan struct{}), make(chan struct{})
 	init := x.init()
 	init.Running = func() { close(running) }
-	init.Event = func() { events <- struct{}{} }
+	init.Event = func() { woken <- struct{}{} }
 	if err := r.Init(init); err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +371,7 @@ func TestDeliveringInTheFolder(t *testing.T) {
 	told := func() {
 		t.Helper()
 		delivering(1)
-		<-events
+		<-woken
 		for n, _ := x.host.Delivering(); n > 0; n, _ = x.host.Delivering() {
 			runtime.Gosched()
 		}
@@ -384,7 +385,7 @@ func TestDeliveringInTheFolder(t *testing.T) {
 		t.Errorf("a touch wakes %d", n)
 	}
 	told()
-	other, err := x.host.Watch(ctx, []string{"/a"}, engine.WatchOptions{})
+	other, err := x.host.Watch(ctx, []string{"/a"}, events.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,8 +402,8 @@ func TestDeliveringInTheFolder(t *testing.T) {
 	}
 	placed := make(chan error)
 	go func() { placed <- x.m.Place(ctx, schema.Ref{Kind: "note", Name: "a"}, map[string]any{"text": "drift"}) }()
-	<-events // of the path,
-	<-events // and of the thing, of which the machine tells the resource itself
+	<-woken // of the path,
+	<-woken // and of the thing, of which the machine tells the resource itself
 	if err := <-placed; err != nil {
 		t.Fatal(err)
 	}

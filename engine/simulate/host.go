@@ -11,7 +11,9 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/provenance"
 )
 
@@ -24,7 +26,7 @@ type Host struct {
 	watchErr error
 	command  func(context.Context, engine.Command) (*engine.Result, error)
 	commands []engine.Command
-	bus      func(context.Context, engine.BusKind) (engine.Bus, error)
+	bus      func(context.Context, bus.Kind) (bus.Bus, error)
 	facts    engine.Facts
 	clock    clock.Clock // nil for that of this machine
 	wakes    uint64      // so far
@@ -39,7 +41,7 @@ func NewHost() *Host {
 
 // Watch implements engine.Host. It refuses a path that is not absolute. The
 // subscription is closed when the context ends. WatchOptions.Own is asked under the lock of the host.
-func (h *Host) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+func (h *Host) Watch(ctx context.Context, paths []string, o events.Options) (events.Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -103,17 +105,17 @@ func (h *Host) Touch(path string) int { return h.TouchBy(path, nil) }
 
 // TouchBy is Touch by a process.
 func (h *Host) TouchBy(path string, by *provenance.Culprit) int {
-	return h.wake(engine.Cause{Source: "fake", Path: path, By: by}, func(s *sub) bool { return s.concerns(filepath.Clean(path)) })
+	return h.wake(events.Cause{Source: "fake", Path: path, By: by}, func(s *sub) bool { return s.concerns(filepath.Clean(path)) })
 }
 
 // Resync wakes every subscription and says that changes may have been lost.
 func (h *Host) Resync() int {
-	return h.wake(engine.Cause{Source: "fake", Resync: true}, func(*sub) bool { return true })
+	return h.wake(events.Cause{Source: "fake", Resync: true}, func(*sub) bool { return true })
 }
 
 // wake sends a cause to the watches that concern it, and counts them: a test that wakes
 // nothing is wrong. Of a change that a reader calls its own, the others are told that it is from that one.
-func (h *Host) wake(c engine.Cause, which func(*sub) bool) int {
+func (h *Host) wake(c events.Cause, which func(*sub) bool) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c.Merged = 1
@@ -183,14 +185,14 @@ func (h *Host) Commands() []engine.Command {
 }
 
 // SetBus says what Bus returns; nil for an error.
-func (h *Host) SetBus(f func(context.Context, engine.BusKind) (engine.Bus, error)) {
+func (h *Host) SetBus(f func(context.Context, bus.Kind) (bus.Bus, error)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.bus = f
 }
 
 // Bus implements engine.Host.
-func (h *Host) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
+func (h *Host) Bus(ctx context.Context, which bus.Kind) (bus.Bus, error) {
 	h.mu.Lock()
 	open := h.bus
 	h.mu.Unlock()
@@ -206,11 +208,11 @@ func (h *Host) SetFacts(f engine.Facts) int {
 	h.mu.Lock()
 	h.facts = f
 	h.mu.Unlock()
-	return h.wake(engine.Cause{Source: "facts"}, func(s *sub) bool { return s.facts })
+	return h.wake(events.Cause{Source: "facts"}, func(s *sub) bool { return s.facts })
 }
 
 // WatchFacts implements engine.Host.
-func (h *Host) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+func (h *Host) WatchFacts(ctx context.Context) (events.Subscription, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -237,15 +239,15 @@ func (h *Host) Facts() engine.Facts {
 type sub struct {
 	host    *Host
 	paths   []string
-	options engine.WatchOptions
+	options events.Options
 	facts   bool // to changes of facts, and not of paths
 	due     bool // its reader acts on a wake-up, or is about to
 	wake    chan struct{}
-	cause   engine.Cause
+	cause   events.Cause
 	stop    func() bool
 }
 
-// C implements engine.Subscription. A reader that has taken a wake-up and asks again has acted on it.
+// C implements events.Subscription. A reader that has taken a wake-up and asks again has acted on it.
 func (s *sub) C() <-chan struct{} {
 	s.host.mu.Lock()
 	defer s.host.mu.Unlock()
@@ -256,11 +258,11 @@ func (s *sub) C() <-chan struct{} {
 // own reports whether the change that has just been made is that of the reader itself.
 func (s *sub) own() bool { return s.options.Own != nil && s.options.Own.AsLeft() }
 
-func (s *sub) Cause() engine.Cause {
+func (s *sub) Cause() events.Cause {
 	s.host.mu.Lock()
 	defer s.host.mu.Unlock()
 	c := s.cause
-	s.cause = engine.Cause{}
+	s.cause = events.Cause{}
 	return c
 }
 
@@ -272,7 +274,7 @@ func (s *sub) Close() {
 }
 
 // add merges a cause into the waiting one, as the real hub does.
-func (s *sub) add(c engine.Cause) {
+func (s *sub) add(c events.Cause) {
 	s.cause.Merge(c)
 	s.due = true
 	s.host.wakes++

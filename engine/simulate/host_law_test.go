@@ -13,12 +13,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 )
 
 // concerned says, in the words of Host.Touch, whether a watch of one path is about another path.
-func concerned(watched, touched string, o engine.WatchOptions) bool {
+func concerned(watched, touched string, o events.Options) bool {
 	inside := func(p, dir string) bool { return p != dir && (dir == "/" || strings.HasPrefix(p, dir+"/")) }
 	switch {
 	case watched == touched, inside(watched, touched):
@@ -36,9 +38,9 @@ func TestWatchesOfAHost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := simulate.NewHost()
 		type open struct {
-			s      engine.Subscription
+			s      events.Subscription
 			paths  []string
-			o      engine.WatchOptions
+			o      events.Options
 			merged int
 			first  string
 			resync bool
@@ -46,7 +48,7 @@ func TestWatchesOfAHost(t *testing.T) {
 		var all []*open
 		t.Repeat(map[string]func(*rapid.T){
 			"watch": func(t *rapid.T) {
-				w := &open{paths: rapid.SliceOfN(paths, 1, 2).Draw(t, "paths"), o: engine.WatchOptions{Contents: rapid.Bool().Draw(t, "contents"), Recurse: rapid.Bool().Draw(t, "recurse")}}
+				w := &open{paths: rapid.SliceOfN(paths, 1, 2).Draw(t, "paths"), o: events.Options{Contents: rapid.Bool().Draw(t, "contents"), Recurse: rapid.Bool().Draw(t, "recurse")}}
 				s, err := h.Watch(context.Background(), w.paths, w.o)
 				if err != nil {
 					t.Fatal(err)
@@ -121,7 +123,7 @@ func TestEndsOfWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := simulate.NewHost()
 		ctx, cancel := context.WithCancel(context.Background())
-		if _, err := h.Watch(ctx, []string{"/a"}, engine.WatchOptions{}); err != nil {
+		if _, err := h.Watch(ctx, []string{"/a"}, events.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		facts, err := h.WatchFacts(ctx)
@@ -145,7 +147,7 @@ func TestEndsOfWatches(t *testing.T) {
 		if facts.Close(); h.SetFacts(engine.Facts{}) != 0 {
 			t.Error("a watch of facts that was closed is woken")
 		}
-		for what, err := range map[string]error{"Watch": second(h.Watch(ctx, nil, engine.WatchOptions{})), "WatchFacts": second(h.WatchFacts(ctx)), "Command": second(h.Command(ctx, engine.Command{Argv: []string{"x"}}))} {
+		for what, err := range map[string]error{"Watch": second(h.Watch(ctx, nil, events.Options{})), "WatchFacts": second(h.WatchFacts(ctx)), "Command": second(h.Command(ctx, engine.Command{Argv: []string{"x"}}))} {
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("%s after the end: %v", what, err)
 			}
@@ -159,16 +161,16 @@ func second[T any](_ T, err error) error { return err }
 func TestFaultsOfAHost(t *testing.T) {
 	ctx := context.Background()
 	h := simulate.NewHost()
-	if _, err := h.Watch(ctx, []string{"/a", "b"}, engine.WatchOptions{}); err == nil || err.Error() != `watch "b": the path is not absolute` || len(h.Subscriptions()) > 0 {
+	if _, err := h.Watch(ctx, []string{"/a", "b"}, events.Options{}); err == nil || err.Error() != `watch "b": the path is not absolute` || len(h.Subscriptions()) > 0 {
 		t.Errorf("a path that is not absolute: %v, %v", err, h.Subscriptions())
 	}
 	lost := errors.New("no watches are left")
 	h.FailWatch(lost)
-	if err := second(h.Watch(ctx, []string{"/a"}, engine.WatchOptions{})); !errors.Is(err, lost) {
+	if err := second(h.Watch(ctx, []string{"/a"}, events.Options{})); !errors.Is(err, lost) {
 		t.Error(err)
 	}
 	h.FailWatch(nil)
-	if err := second(h.Watch(ctx, []string{"/a"}, engine.WatchOptions{})); err != nil {
+	if err := second(h.Watch(ctx, []string{"/a"}, events.Options{})); err != nil {
 		t.Error(err)
 	}
 	for _, c := range []struct {
@@ -192,11 +194,11 @@ func TestFaultsOfAHost(t *testing.T) {
 	if got := h.Commands(); len(got) != 3 || got[0].Argv[0] != "nft" || len(got[2].Argv) != 2 {
 		t.Errorf("the commands were %v", got)
 	}
-	if err := second(h.Bus(ctx, engine.SystemBus)); err == nil || !strings.Contains(err.Error(), "bus") {
+	if err := second(h.Bus(ctx, bus.System)); err == nil || !strings.Contains(err.Error(), "bus") {
 		t.Error(err)
 	}
-	h.SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) { return nil, lost })
-	if err := second(h.Bus(ctx, engine.SystemBus)); !errors.Is(err, lost) {
+	h.SetBus(func(context.Context, bus.Kind) (bus.Bus, error) { return nil, lost })
+	if err := second(h.Bus(ctx, bus.System)); !errors.Is(err, lost) {
 		t.Error(err)
 	}
 	if _, own := h.Clock().(*simulate.Clock); own {
@@ -225,8 +227,8 @@ func TestDelivering(t *testing.T) {
 		wakes = now
 	}
 	own := false
-	a, errA := h.Watch(t.Context(), []string{"/a"}, engine.WatchOptions{Own: engine.OwnerFunc(func() bool { return own })})
-	b, errB := h.Watch(t.Context(), []string{"/a", "/b"}, engine.WatchOptions{})
+	a, errA := h.Watch(t.Context(), []string{"/a"}, events.Options{Own: events.OwnerFunc(func() bool { return own })})
+	b, errB := h.Watch(t.Context(), []string{"/a", "/b"}, events.Options{})
 	if err := errors.Join(errA, errB); err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
@@ -88,7 +89,7 @@ type Caller interface {
 type Watcher interface {
 	// Watch subscribes to events that may change the given things, or to everything
 	// if there are none. It is armed when it returns.
-	Watch(ctx context.Context, names []string) (engine.Subscription, error)
+	Watch(ctx context.Context, names []string) (events.Subscription, error)
 }
 
 // WatchMode says how changes made behind our back are seen.

@@ -171,7 +171,7 @@ func TestChangedOnce(t *testing.T) {
 	other.Name, other.When = "other", virtual.Match{"kernel": {"BSD"}}
 	_, kind := lamps(t, virtual.Facts{}, "wire", wireBackend(), other)
 	var got []bool
-	log := &events{}
+	log := &eventLog{}
 	for _, kernel := range []string{"Linux", "BSD", "BSD", "Linux", "Linux"} {
 		if _, err := kind.Open(t.Context(), virtual.Env{Facts: virtual.Facts{"kernel": kernel}, Log: slog.New(log)}, ""); err != nil {
 			t.Fatal(err)

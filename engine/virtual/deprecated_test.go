@@ -21,7 +21,7 @@ func (yes) Call(context.Context, string, map[string]any) (any, error) { return t
 func TestDeprecated(t *testing.T) {
 	old := backendOf([]virtual.Function{{Name: "blink"}, {Name: "glow"}}, yes{})
 	old.Module = "lamp"
-	log := &events{}
+	log := &eventLog{}
 	for range 2 {
 		_, kind := lamps(t, virtual.Facts{}, "", old)
 		for range 2 {
@@ -54,7 +54,7 @@ func TestDeprecated(t *testing.T) {
 // TestDeprecatedCall: a call that is refused is none.
 func TestDeprecatedCall(t *testing.T) {
 	old := backendOf([]virtual.Function{{Name: "blink"}}, &said{gives: map[string]any{}})
-	log, told := &events{}, &virtual.Told{}
+	log, told := &eventLog{}, &virtual.Told{}
 	m, err := virtual.Bind(t.Context(), &virtual.Interface{Module: "m"}, old, virtual.Env{Log: slog.New(log), Told: told})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -134,7 +134,7 @@ type subscribed struct {
 	err   error
 }
 
-func (s *subscribed) Watch(_ context.Context, names []string) (engine.Subscription, error) {
+func (s *subscribed) Watch(_ context.Context, names []string) (events.Subscription, error) {
 	s.names = names
 	return nil, s.err
 }

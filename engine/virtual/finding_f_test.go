@@ -18,10 +18,10 @@ func optional(name string, def any) virtual.Param {
 }
 
 // bound returns a module of one function in the two forms, what reaches its backend, and the log.
-func bound(t *testing.T, want, have virtual.Function, gives any) (*virtual.Module, *said, *events) {
+func bound(t *testing.T, want, have virtual.Function, gives any) (*virtual.Module, *said, *eventLog) {
 	t.Helper()
 	want.Name, have.Name = "f", "f"
-	s, log := &said{gives: map[string]any{"f": gives}}, &events{}
+	s, log := &said{gives: map[string]any{"f": gives}}, &eventLog{}
 	i := &virtual.Interface{Module: "m", Functions: []virtual.Function{want}}
 	b := &virtual.Backend{Name: "b", Module: "m", Functions: []virtual.Function{have}, Open: func(context.Context, virtual.Env) (virtual.Caller, error) { return s, nil }}
 	for _, err := range []error{i.Validate(), b.Validate()} {

@@ -12,7 +12,7 @@ import (
 )
 
 // boundAs binds an interface with a function f (nil for none) to a backend with its own, and returns what is passed and logged, too.
-func boundAs(t *testing.T, f, have *virtual.Function, gives any) (*virtual.Module, *said, *events) {
+func boundAs(t *testing.T, f, have *virtual.Function, gives any) (*virtual.Module, *said, *eventLog) {
 	t.Helper()
 	i := &virtual.Interface{Module: "m"}
 	if f != nil {
@@ -20,7 +20,7 @@ func boundAs(t *testing.T, f, have *virtual.Function, gives any) (*virtual.Modul
 		i.Functions = []virtual.Function{*f}
 	}
 	have.Name = "f"
-	s, log := &said{gives: map[string]any{"f": gives}}, &events{}
+	s, log := &said{gives: map[string]any{"f": gives}}, &eventLog{}
 	m, err := virtual.Bind(t.Context(), i, backendOf([]virtual.Function{*have}, s), virtual.Env{Log: slog.New(log), Told: &virtual.Told{}})
 	if err != nil {
 		t.Fatal(err)

@@ -169,7 +169,7 @@ func TestNotApplicable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := &events{}
+	log := &eventLog{}
 	m, err := k.Open(t.Context(), virtual.Env{Log: slog.New(log)}, "")
 	if err != nil {
 		t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
@@ -129,7 +129,7 @@ func (m *Module) Verdicts() []Verdict { return slices.Clone(m.plan.verdicts) }
 // Watch subscribes to events that may change the given things, or to everything if
 // there are none. Where the backend cannot see changes it returns nil and no
 // error: poll.
-func (m *Module) Watch(ctx context.Context, names []string) (engine.Subscription, error) {
+func (m *Module) Watch(ctx context.Context, names []string) (events.Subscription, error) {
 	w, ok := m.caller.(Watcher)
 	if !ok {
 		return nil, nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -82,8 +83,8 @@ func (w *wire) info(ctx context.Context, args lampArgs) (wireInfo, error) {
 	return wireInfo{lampInfo{Name: args.Name, On: out == "on"}, 230}, err
 }
 
-func (w *wire) Watch(ctx context.Context, names []string) (engine.Subscription, error) {
-	return w.host.Watch(ctx, []string{"/run/wire"}, engine.WatchOptions{Contents: true})
+func (w *wire) Watch(ctx context.Context, names []string) (events.Subscription, error) {
+	return w.host.Watch(ctx, []string{"/run/wire"}, events.Options{Contents: true})
 }
 
 func wireBackend() *virtual.Backend {

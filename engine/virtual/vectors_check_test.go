@@ -61,7 +61,7 @@ func (s *scenario) check(t *testing.T, b vectorBackend) {
 	t.Helper()
 	i := s.Interface.declared(t)
 	backend, calls := b.backend(t, i)
-	log := &events{}
+	log := &eventLog{}
 	env := virtual.Env{Facts: plainOf(t, s.Facts).(map[string]any), Log: slog.New(log)}
 	var options []virtual.Option
 	if s.Config.ReturnCheck == "lax" {
@@ -114,7 +114,7 @@ func statusesOf(verdicts []virtual.Verdict) map[string]string {
 	return got
 }
 
-func (c *vectorCall) run(t *testing.T, n int, m *virtual.Module, s *said, log *events) {
+func (c *vectorCall) run(t *testing.T, n int, m *virtual.Module, s *said, log *eventLog) {
 	t.Helper()
 	s.passed = nil
 	r, err := m.Call(t.Context(), c.Fn, c.arguments(t))
@@ -263,7 +263,7 @@ func TestSelectionVectors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			log := &events{}
+			log := &eventLog{}
 			env := func(facts map[string]any) virtual.Env {
 				return virtual.Env{Facts: plainOf(t, facts).(map[string]any), Log: slog.New(log)}
 			}
@@ -281,7 +281,7 @@ func (s *scenario) module() string {
 }
 
 // choose opens the module for the facts, and again when they have changed.
-func (s *scenario) choose(t *testing.T, kind *virtual.Kind, env func(map[string]any) virtual.Env, log *events) {
+func (s *scenario) choose(t *testing.T, kind *virtual.Kind, env func(map[string]any) virtual.Env, log *eventLog) {
 	t.Helper()
 	want := s.Config.Providers[s.module()]
 	open := func(facts map[string]any, backend string) *virtual.Module {

@@ -294,17 +294,17 @@ func scenarios(t *testing.T, group string) []scenario {
 	return slices.Concat(given.Scenarios, more.Scenarios)
 }
 
-// events is a log handler that keeps level:event:function.
-type events struct {
+// eventLog is a log handler that keeps level:event:function.
+type eventLog struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (e *events) Enabled(context.Context, slog.Level) bool { return true }
-func (e *events) WithAttrs([]slog.Attr) slog.Handler       { return e }
-func (e *events) WithGroup(string) slog.Handler            { return e }
+func (e *eventLog) Enabled(context.Context, slog.Level) bool { return true }
+func (e *eventLog) WithAttrs([]slog.Attr) slog.Handler       { return e }
+func (e *eventLog) WithGroup(string) slog.Handler            { return e }
 
-func (e *events) Handle(_ context.Context, r slog.Record) error {
+func (e *eventLog) Handle(_ context.Context, r slog.Record) error {
 	parts := []string{map[slog.Level]string{slog.LevelWarn: "warning"}[r.Level]}
 	if parts[0] == "" {
 		parts[0] = strings.ToLower(r.Level.String())
@@ -324,7 +324,7 @@ func (e *events) Handle(_ context.Context, r slog.Record) error {
 }
 
 // take returns what was logged, and forgets it.
-func (e *events) take() []string {
+func (e *eventLog) take() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	all := e.all
@@ -332,7 +332,7 @@ func (e *events) take() []string {
 	return all
 }
 
-func (e *events) expect(t *testing.T, want []string) {
+func (e *eventLog) expect(t *testing.T, want []string) {
 	t.Helper()
 	if got := e.take(); !slices.Equal(got, want) {
 		t.Errorf("logged %q, want %q", got, want)

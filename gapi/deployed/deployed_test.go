@@ -22,6 +22,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/world"
 	"github.com/reactivegraph/mgmt/engine/world/memory"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -153,14 +154,14 @@ func (h *factHost) Facts() engine.Facts {
 	return engine.Facts{Hostname: h.name}
 }
 
-func (h *factHost) WatchFacts(context.Context) (engine.Subscription, error) {
+func (h *factHost) WatchFacts(context.Context) (events.Subscription, error) {
 	return factWatch{h.wake}, nil
 }
 
 type factWatch struct{ wake chan struct{} }
 
 func (w factWatch) C() <-chan struct{}  { return w.wake }
-func (w factWatch) Cause() engine.Cause { return engine.Cause{} }
+func (w factWatch) Cause() events.Cause { return events.Cause{} }
 func (w factWatch) Close()              {}
 
 // set alters the fact.

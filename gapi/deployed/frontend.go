@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/deploy"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -166,7 +167,7 @@ type reader struct {
 	began bool                // a graph was yielded
 	due   int64               // the number that the rollout says; 0 for none
 	floor int64               // the highest number that was ever in effect
-	facts engine.Subscription // nil while no deploy reads facts
+	facts events.Subscription // nil while no deploy reads facts
 	fresh bool                // the graph was made after facts was armed
 	other bool                // the deploy that is due has the number of the one in effect, and other files
 	reads bool                // the last deploy that was loaded reads facts, also where it was refused
@@ -399,12 +400,12 @@ func (r *reader) factsWake(ctx context.Context) <-chan struct{} {
 var oneWake = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
 
 // noFacts is a subscription that never wakes.
-type noFacts struct{ engine.Subscription }
+type noFacts struct{ events.Subscription }
 
-// C implements engine.Subscription.
+// C implements events.Subscription.
 func (noFacts) C() <-chan struct{} { return nil }
 
-// Close implements engine.Subscription.
+// Close implements events.Subscription.
 func (noFacts) Close() {}
 
 // closeFacts ends the watch of the facts.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -76,11 +77,11 @@ type waker struct {
 	c chan struct{}
 }
 
-func (w waker) Watch(context.Context, []string, engine.WatchOptions) (engine.Subscription, error) {
+func (w waker) Watch(context.Context, []string, events.Options) (events.Subscription, error) {
 	return w, nil
 }
 func (w waker) C() <-chan struct{}  { return w.c }
-func (w waker) Cause() engine.Cause { return engine.Cause{} }
+func (w waker) Cause() events.Cause { return events.Cause{} }
 func (w waker) Close()              {}
 
 // TestPatience: a file that is gone or empty for a moment only, as while an editor or

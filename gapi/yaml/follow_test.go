@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -39,7 +40,7 @@ type fakeSub struct {
 	once  sync.Once
 }
 
-func (h *fakeHost) Watch(_ context.Context, paths []string, _ engine.WatchOptions) (engine.Subscription, error) {
+func (h *fakeHost) Watch(_ context.Context, paths []string, _ events.Options) (events.Subscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.armed != nil {
@@ -54,7 +55,7 @@ func (h *fakeHost) Watch(_ context.Context, paths []string, _ engine.WatchOption
 }
 
 func (s *fakeSub) C() <-chan struct{}  { return s.wake }
-func (s *fakeSub) Cause() engine.Cause { return engine.Cause{} }
+func (s *fakeSub) Cause() events.Cause { return events.Cause{} }
 func (s *fakeSub) Close() {
 	s.once.Do(func() {
 		s.host.mu.Lock()

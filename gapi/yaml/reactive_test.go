@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
 )
@@ -35,7 +36,7 @@ func (h *factHost) Facts() engine.Facts {
 	return h.facts
 }
 
-func (h *factHost) WatchFacts(context.Context) (engine.Subscription, error) {
+func (h *factHost) WatchFacts(context.Context) (events.Subscription, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.woken = &factWatch{h, make(chan struct{}, 1)}
@@ -43,7 +44,7 @@ func (h *factHost) WatchFacts(context.Context) (engine.Subscription, error) {
 }
 
 func (w *factWatch) C() <-chan struct{}  { return w.wake }
-func (w *factWatch) Cause() engine.Cause { return engine.Cause{} }
+func (w *factWatch) Cause() events.Cause { return events.Cause{} }
 func (w *factWatch) Close() {
 	w.host.mu.Lock()
 	defer w.host.mu.Unlock()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -97,11 +98,11 @@ func (h *factHost) Facts() engine.Facts {
 }
 
 // WatchFacts returns the one subscription, which the host is itself.
-func (h *factHost) WatchFacts(context.Context) (engine.Subscription, error) { return h, nil }
+func (h *factHost) WatchFacts(context.Context) (events.Subscription, error) { return h, nil }
 
 // C wakes a reader once for each change, and Cause names no source: the reader asks Facts again.
 func (h *factHost) C() <-chan struct{}  { return h.woken }
-func (h *factHost) Cause() engine.Cause { return engine.Cause{} }
+func (h *factHost) Cause() events.Cause { return events.Cause{} }
 
 // Close ends a subscription, not the host.
 func (h *factHost) Close() {}

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/gapi"
@@ -62,9 +63,9 @@ func (q *quitter) Watch(ctx context.Context) error {
 	return nil
 }
 
-func (q *quitter) Watches() ([]string, engine.WatchOptions, bool) {
+func (q *quitter) Watches() ([]string, events.Options, bool) {
 	q.quit("Watches")
-	return nil, engine.WatchOptions{}, false
+	return nil, events.Options{}, false
 }
 
 func (q *quitter) CheckApply(context.Context, bool) (bool, error) {

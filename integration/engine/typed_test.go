@@ -19,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -103,7 +104,7 @@ func (c *conf) Validate() error {
 }
 
 func (c *conf) Watch(ctx context.Context) error {
-	s, err := c.init.Host.Watch(ctx, []string{c.text("path")}, engine.WatchOptions{})
+	s, err := c.init.Host.Watch(ctx, []string{c.text("path")}, events.Options{})
 	if err != nil {
 		return err
 	}

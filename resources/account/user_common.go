@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/account/backends"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
@@ -30,9 +31,9 @@ func (b *accountBase) subscribe(ctx context.Context, c *virtualkind.Chosen, root
 	if err != nil {
 		return err
 	}
-	var there engine.Subscription
+	var there events.Subscription
 	if len(paths) > 0 {
-		if there, err = b.Handle().Host.Watch(ctx, paths, engine.WatchOptions{}); err != nil {
+		if there, err = b.Handle().Host.Watch(ctx, paths, events.Options{}); err != nil {
 			if sub != nil {
 				sub.Close()
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -114,7 +115,7 @@ func (r *Gzip) Watch(ctx context.Context) error {
 	if r.Input != "" {
 		paths = append(paths, r.Input)
 	}
-	return watches.Paths(ctx, r.init, paths, engine.WatchOptions{})
+	return watches.Paths(ctx, r.init, paths, events.Options{})
 }
 
 // CheckApply compresses, and compares that with the present file.

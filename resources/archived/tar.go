@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/file"
@@ -128,7 +129,7 @@ func (r *Tar) Watch(ctx context.Context) error {
 	for _, in := range r.Inputs {
 		paths = append(paths, path.Clean(in))
 	}
-	return watches.Paths(ctx, r.init, paths, engine.WatchOptions{Recurse: true})
+	return watches.Paths(ctx, r.init, paths, events.Options{Recurse: true})
 }
 
 // CheckApply packs, or unpacks, and compares that with the present state.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
@@ -185,7 +185,7 @@ func (r *Res) Watch(ctx context.Context) error {
 		return err
 	}
 	file := filepath.Join(dir, r.timer())
-	paths, entries := []string{file, file + ".d", filepath.Join(dir, "timers.target.wants", r.timer())}, engine.WatchOptions{Contents: true}
+	paths, entries := []string{file, file + ".d", filepath.Join(dir, "timers.target.wants", r.timer())}, events.Options{Contents: true}
 	m, err := systemd1.Open(ctx, r.init.Host, r.Session)
 	if err != nil {
 		if r.absent() && !systemd1.Running() {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
@@ -137,7 +138,7 @@ func oddly(t *testing.T, answer func(method string) ([]any, error)) (*Res, *engi
 	kindtest.Lay(t, r.root+unitDir+"it.timer", r.text())
 	s := kindtest.NewFakeSystemd()
 	s.Active["it.timer"] = "active"
-	f.Host().SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) { return oddSystemd{s, answer}, nil })
+	f.Host().SetBus(func(context.Context, bus.Kind) (bus.Bus, error) { return oddSystemd{s, answer}, nil })
 	return r, f, s
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
@@ -182,7 +183,7 @@ func (r *Res) Watch(ctx context.Context) error {
 	if p := r.source(); p != "" {
 		paths = append(paths, p)
 	}
-	return watches.Paths(ctx, r.init, paths, engine.WatchOptions{})
+	return watches.Paths(ctx, r.init, paths, events.Options{})
 }
 
 // Cmp compares the parameters.

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/keyring"
@@ -265,5 +265,5 @@ func (a *aptKeys) ownFile(fingerprint string) string {
 // keyrings are looked at once a minute. It blocks until ctx ends; one goroutine of the engine runs
 // it.
 func (a *aptKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
-	return provided.WatchPaths(ctx, rt, a.folders, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
+	return provided.WatchPaths(ctx, rt, a.folders, events.Options{Contents: true}, time.Minute, armed, changed)
 }

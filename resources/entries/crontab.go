@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/safepath"
@@ -441,5 +442,5 @@ func (c *crontabs) Confined(wanted provider.Record, attribute string) bool {
 // It blocks until ctx ends. crontab(1) replaces the file of a user, so the contents of the folder
 // are watched and not single files.
 func (c *crontabs) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
-	return provided.WatchPaths(ctx, rt, c.spools, engine.WatchOptions{Contents: true}, time.Minute, armed, changed)
+	return provided.WatchPaths(ctx, rt, c.spools, events.Options{Contents: true}, time.Minute, armed, changed)
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -307,5 +307,5 @@ func (h *hosts) Files(wanted provider.Record) []string {
 
 // Watch watches the usual file, and looks at all others every now and then.
 func (h *hosts) Watch(ctx context.Context, rt *provider.Runtime, armed func(), changed func(...provider.Name)) error {
-	return provided.WatchPaths(ctx, rt, []string{h.file}, engine.WatchOptions{}, time.Minute, armed, changed)
+	return provided.WatchPaths(ctx, rt, []string{h.file}, events.Options{}, time.Minute, armed, changed)
 }

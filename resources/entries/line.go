@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/declaration"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/atomicfile"
@@ -224,7 +225,7 @@ func (r *Line) Init(init *engine.Init) error {
 // It blocks until ctx ends.
 // One goroutine of the engine runs it. It reports by the handle that Init was given.
 func (r *Line) Watch(ctx context.Context) error {
-	return watches.Paths(ctx, r.init, []string{r.File}, engine.WatchOptions{})
+	return watches.Paths(ctx, r.init, []string{r.File}, events.Options{})
 }
 
 // CheckApply edits the file. Those who edit it at the same time wait for each other.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/authkeys"
@@ -260,7 +260,7 @@ func (s *sshKeys) Watch(ctx context.Context, rt *provider.Runtime, armed func(),
 	for ctx.Err() == nil {
 		paths := s.paths()
 		again, stop := context.WithCancel(ctx)
-		err := provided.WatchPaths(again, rt, paths, engine.WatchOptions{}, time.Minute, armed, func(...provider.Name) {
+		err := provided.WatchPaths(again, rt, paths, events.Options{}, time.Minute, armed, func(...provider.Name) {
 			changed()
 			if !slices.Equal(paths, s.paths()) {
 				stop() // and begin again with the others

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/resources/internal/command"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
@@ -44,7 +44,7 @@ func (x *Res) Watch(ctx context.Context) error {
 		case <-state.C():
 			x.init.Event() // CheckApply sees what it is
 		case <-lines:
-			x.happened(engine.Cause{})
+			x.happened(events.Cause{})
 		case err := <-ended:
 			ended <- nil // for the deferred wait
 			return err
@@ -56,7 +56,7 @@ func (x *Res) Watch(ctx context.Context) error {
 
 // happened counts an event that asks for a run, and passes it on. A resync does not count: the
 // stamp shows missed changes.
-func (x *Res) happened(c engine.Cause) {
+func (x *Res) happened(c events.Cause) {
 	if !c.Resync {
 		x.run.events.Add(1)
 	}
@@ -74,11 +74,11 @@ func (x *Res) statePaths() []string {
 
 // No paths give a subscription that is always silent, so the loop needs no special
 // case.
-func (x *Res) subscribe(ctx context.Context, paths []string) (engine.Subscription, error) {
+func (x *Res) subscribe(ctx context.Context, paths []string) (events.Subscription, error) {
 	if len(paths) == 0 {
 		return noSubscription{}, nil
 	}
-	return x.init.Host.Watch(ctx, paths, engine.WatchOptions{Contents: true})
+	return x.init.Host.Watch(ctx, paths, events.Options{Contents: true})
 }
 
 // arm tells the engine that the watches are there. If this is not the first
@@ -96,7 +96,7 @@ func (x *Res) arm() {
 type noSubscription struct{}
 
 func (noSubscription) C() <-chan struct{}  { return nil }
-func (noSubscription) Cause() engine.Cause { return engine.Cause{} }
+func (noSubscription) Cause() events.Cause { return events.Cause{} }
 func (noSubscription) Close()              {}
 
 // follow runs watchcmd until it ends, and wakes up for each line. The end of the context is not an

@@ -5,7 +5,7 @@ import (
 	"path"
 	"sync/atomic"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 )
@@ -13,8 +13,8 @@ import (
 // subs is what a Watch listens to.
 // One goroutine owns it, from subscribe to close.
 type subs struct {
-	main  engine.Subscription
-	parts engine.Subscription // of fragments; nil for none
+	main  events.Subscription
+	parts events.Subscription // of fragments; nil for none
 	stop  func()              // ends the news of paths below a purged folder that have left the graph; nil for none
 	early atomic.Int32        // whether such news came before Running, when nobody may be told: isEarly, wasEarly or told
 }
@@ -45,13 +45,13 @@ func (r *Res) Watch(ctx context.Context) error {
 }
 
 // Watches says what the host can watch without Watch.
-func (r *Res) Watches() (paths []string, o engine.WatchOptions, ok bool) {
+func (r *Res) Watches() (paths []string, o events.Options, ok bool) {
 	paths, parts := r.watched()
 	return paths, r.watchOptions(paths[0]), len(parts) == 0 && !r.waitsForUnmanaged()
 }
 
-func (r *Res) watchOptions(at string) engine.WatchOptions {
-	return engine.WatchOptions{Recurse: r.IsFolder() && r.Recurse, Own: r.leftAt(at)}
+func (r *Res) watchOptions(at string) events.Options {
+	return events.Options{Recurse: r.IsFolder() && r.Recurse, Own: r.leftAt(at)}
 }
 
 // waitsForUnmanaged reports whether it has to be looked at when a path below leaves the graph.
@@ -65,7 +65,7 @@ func (r *Res) subscribe(ctx context.Context, s *subs) (err error) {
 		return err
 	}
 	if len(parts) > 0 {
-		if s.parts, err = r.init.Host.Watch(ctx, parts, engine.WatchOptions{Contents: true}); err != nil {
+		if s.parts, err = r.init.Host.Watch(ctx, parts, events.Options{Contents: true}); err != nil {
 			return err
 		}
 	}
@@ -99,7 +99,7 @@ func (s *subs) close() {
 	if s.stop != nil {
 		s.stop()
 	}
-	for _, sub := range []engine.Subscription{s.parts, s.main} {
+	for _, sub := range []events.Subscription{s.parts, s.main} {
 		if sub != nil {
 			sub.Close()
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/autoedge"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/resources/internal/edges"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/names"
@@ -136,7 +137,7 @@ func (r *Res) Watch(ctx context.Context) error {
 	if r.PrettyHostname != nil {
 		paths = append(paths, prettyFile)
 	}
-	sub, err := r.init.Host.Watch(ctx, paths, engine.WatchOptions{})
+	sub, err := r.init.Host.Watch(ctx, paths, events.Options{})
 	if err != nil {
 		return err
 	}

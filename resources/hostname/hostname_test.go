@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
@@ -106,7 +107,7 @@ func TestHostnameNames(t *testing.T) {
 
 // fakeHostnamed sets names as it is told to.
 type fakeHostnamed struct {
-	engine.Bus
+	bus.Bus
 	fail   error
 	refuse string // the method that has no effect
 	calls  []string
@@ -141,7 +142,7 @@ func TestHostnamed(t *testing.T) {
 		"no systemd":  {&fakeHostnamed{}, false, ""},
 		"it does it":  {&fakeHostnamed{}, true, "SetStaticHostname SetHostname"},
 		"it refuses":  {&fakeHostnamed{refuse: "SetHostname"}, true, "SetStaticHostname SetHostname"},
-		"it is gone":  {&fakeHostnamed{fail: &engine.BusError{Name: "org.freedesktop.DBus.Error.ServiceUnknown"}}, true, "SetStaticHostname"},
+		"it is gone":  {&fakeHostnamed{fail: &bus.Error{Name: "org.freedesktop.DBus.Error.ServiceUnknown"}}, true, "SetStaticHostname"},
 		"bus is gone": {nil, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,7 +153,7 @@ func TestHostnamed(t *testing.T) {
 			}
 			r := &Res{Hostname: "new"}
 			f := kindtest.Begin(t, "hostname", r)
-			f.Host().SetBus(func(context.Context, engine.BusKind) (engine.Bus, error) {
+			f.Host().SetBus(func(context.Context, bus.Kind) (bus.Bus, error) {
 				if c.bus == nil {
 					return nil, errors.New("the bus is gone")
 				}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	_ "github.com/reactivegraph/mgmt/engine/host/msgbus" // the Host has buses
 	"github.com/reactivegraph/mgmt/internal/unix"
@@ -186,7 +187,7 @@ const patience = 5 * time.Second
 func (r *Res) ask(ctx context.Context, steps []step) {
 	ctx, cancel := clock.WithTimeout(ctx, engine.ClockOf(r.init.Host), patience, nil)
 	defer cancel()
-	bus, err := r.init.Host.Bus(ctx, engine.SystemBus)
+	bus, err := r.init.Host.Bus(ctx, bus.System)
 	for _, s := range steps {
 		if err != nil {
 			break

@@ -11,6 +11,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
@@ -233,7 +234,7 @@ func (r *Res) Watch(ctx context.Context) error {
 	defer f.Close()
 	var listed <-chan struct{}
 	if r.Persist {
-		sub, err := r.init.Host.Watch(ctx, []string{r.table()}, engine.WatchOptions{})
+		sub, err := r.init.Host.Watch(ctx, []string{r.table()}, events.Options{})
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
+	"github.com/reactivegraph/mgmt/engine/events"
 	_ "github.com/reactivegraph/mgmt/engine/host/msgbus" // the Host has buses
 	"github.com/reactivegraph/mgmt/resources/internal/names"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
@@ -23,7 +25,7 @@ const (
 // call, and it ends again when it has nothing to do. So it is only called where it is there
 // already, or where the graph asks for a thing that only it can do; or else each look would start
 // it, and its end would be a reason to look.
-type machined struct{ bus engine.Bus }
+type machined struct{ bus bus.Bus }
 
 // container is a container that runs.
 type container struct {
@@ -42,7 +44,7 @@ func (m *container) run() string {
 
 // openMachined connects to the bus. That machined itself is there it does not say.
 func openMachined(ctx context.Context, host engine.Host) (*machined, error) {
-	bus, err := host.Bus(ctx, engine.SystemBus)
+	bus, err := host.Bus(ctx, bus.System)
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +128,10 @@ func (m *machined) removeImage(ctx context.Context, name string) error {
 }
 
 // changes are the signals that tell of a machine's start and end.
-func (m *machined) changes(ctx context.Context, name string) (engine.Subscription, error) {
+func (m *machined) changes(ctx context.Context, name string) (events.Subscription, error) {
 	return m.bus.Signals(ctx,
-		engine.BusMatch{Path: machinedPath, Interface: machinedIface, Member: "MachineNew", Arg0: name},
-		engine.BusMatch{Path: machinedPath, Interface: machinedIface, Member: "MachineRemoved", Arg0: name},
+		bus.Match{Path: machinedPath, Interface: machinedIface, Member: "MachineNew", Arg0: name},
+		bus.Match{Path: machinedPath, Interface: machinedIface, Member: "MachineRemoved", Arg0: name},
 	)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
 
@@ -69,7 +70,7 @@ func (r *Res) watchRest(ctx context.Context, armed <-chan struct{}) error {
 		return err
 	}
 	defer machines.Close()
-	files, err := r.init.Host.Watch(ctx, []string{r.settingsPath(), r.imagePath(), r.imagePath() + ".raw"}, engine.WatchOptions{})
+	files, err := r.init.Host.Watch(ctx, []string{r.settingsPath(), r.imagePath(), r.imagePath() + ".raw"}, events.Options{})
 	if err != nil {
 		return err
 	}

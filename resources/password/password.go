@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
@@ -113,7 +114,7 @@ func (x *Res) Watch(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	sub, err := x.init.Host.Watch(ctx, []string{filepath.Join(dir, tokenFile)}, engine.WatchOptions{})
+	sub, err := x.init.Host.Watch(ctx, []string{filepath.Join(dir, tokenFile)}, events.Options{})
 	if err != nil {
 		return err
 	}

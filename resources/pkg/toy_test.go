@@ -13,6 +13,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
 	"github.com/reactivegraph/mgmt/resources/pkg/backends"
@@ -266,12 +267,12 @@ func (t *toy) cmp(_ context.Context, args backends.CompareArgs) (int, error) {
 	return strings.Compare(args.A, args.B), nil
 }
 
-func (t *toy) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
+func (t *toy) Watch(ctx context.Context, _ []string) (events.Subscription, error) {
 	dir, err := t.run(ctx, "where")
 	if err != nil {
 		return nil, err
 	}
-	return t.host.Watch(ctx, []string{dir}, engine.WatchOptions{Contents: true})
+	return t.host.Watch(ctx, []string{dir}, events.Options{Contents: true})
 }
 
 // toyPkg is the kind pkg with that backend, and one that can do next to nothing.

@@ -16,6 +16,7 @@ import (
 	"github.com/reactivegraph/mgmt/engine/autoedge"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/declaration"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/planning"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/resources/internal/confined"
@@ -269,7 +270,7 @@ func (r *Res) Init(init *engine.Init) error {
 func (r *Res) Watch(ctx context.Context) error {
 	var kept <-chan struct{}
 	if r.Persist {
-		sub, err := r.init.Host.Watch(ctx, []string{r.filePath()}, engine.WatchOptions{})
+		sub, err := r.init.Host.Watch(ctx, []string{r.filePath()}, events.Options{})
 		if err != nil {
 			return err
 		}

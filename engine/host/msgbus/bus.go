@@ -13,8 +13,9 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 )
 
@@ -27,8 +28,8 @@ const (
 
 // A bus is the one connection of a process to a message bus. It is made when it
 // is first asked for and made again when it is lost.
-type bus struct {
-	kind    engine.BusKind
+type shared struct {
+	kind    bus.Kind
 	address func() (string, error)
 	log     *slog.Logger
 	ctx     context.Context // ends with the Host
@@ -45,7 +46,7 @@ type bus struct {
 	rules rules
 }
 
-var _ host.LazyBus = (*bus)(nil)
+var _ host.LazyBus = (*shared)(nil)
 
 func init() { host.RegisterBuses(newBus) }
 
@@ -55,10 +56,10 @@ func newBus(o host.BusOptions) host.LazyBus {
 	switch {
 	case o.Address != "":
 		find = func() (string, error) { return o.Address, nil }
-	case o.Kind == engine.SessionBus:
+	case o.Kind == bus.Session:
 		find = sessionAddress
 	}
-	return &bus{kind: o.Kind, address: find, log: o.Logger, ctx: o.Life, spawn: o.Spawn, clock: o.Clock, calls: make(chan struct{}, maxCalls)}
+	return &shared{kind: o.Kind, address: find, log: o.Logger, ctx: o.Life, spawn: o.Spawn, clock: o.Clock, calls: make(chan struct{}, maxCalls)}
 }
 
 // systemAddress is where the system bus listens: the environment names it, or it is at its fixed place.
@@ -82,7 +83,7 @@ func sessionAddress() (string, error) {
 }
 
 // Begin connects for the first time.
-func (b *bus) Begin(ctx context.Context) error {
+func (b *shared) Begin(ctx context.Context) error {
 	b.dialing.Lock()
 	defer b.dialing.Unlock()
 	if b.begun {
@@ -102,7 +103,7 @@ func (b *bus) Begin(ctx context.Context) error {
 }
 
 // dial connects.
-func (b *bus) dial(ctx context.Context) (*dbus.Conn, error) {
+func (b *shared) dial(ctx context.Context) (*dbus.Conn, error) {
 	address, err := b.address()
 	if err != nil {
 		return nil, b.fail("connect", err)
@@ -125,12 +126,12 @@ func (b *bus) dial(ctx context.Context) (*dbus.Conn, error) {
 }
 
 // fail names the bus and what was being done in an error.
-func (b *bus) fail(doing string, err error) error {
+func (b *shared) fail(doing string, err error) error {
 	return fmt.Errorf("%s bus: %s: %w", b.kind, doing, err)
 }
 
 // keep connects again whenever the connection is lost.
-func (b *bus) keep(conn *dbus.Conn) {
+func (b *shared) keep(conn *dbus.Conn) {
 	for {
 		<-conn.Context().Done()
 		b.set(nil, errors.New("the connection was lost"))
@@ -147,11 +148,11 @@ func (b *bus) keep(conn *dbus.Conn) {
 }
 
 // again tries to connect until it succeeds or the Host ends.
-func (b *bus) again() *dbus.Conn {
+func (b *shared) again() *dbus.Conn {
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		conn, err := b.dial(b.ctx)
 		if err == nil {
-			if err = b.rules.restore(func(m engine.BusMatch) error { return b.addMatch(conn, m) }); err == nil {
+			if err = b.rules.restore(func(m bus.Match) error { return b.addMatch(conn, m) }); err == nil {
 				b.set(conn, nil)
 				return conn
 			}
@@ -167,14 +168,14 @@ func (b *bus) again() *dbus.Conn {
 }
 
 // set notes the connection, or why there is none.
-func (b *bus) set(conn *dbus.Conn, err error) {
+func (b *shared) set(conn *dbus.Conn, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.conn, b.err = conn, err
 }
 
 // now returns the connection, if there is one.
-func (b *bus) now() (*dbus.Conn, error) {
+func (b *shared) now() (*dbus.Conn, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ctx.Err() != nil {
@@ -186,8 +187,8 @@ func (b *bus) now() (*dbus.Conn, error) {
 	return b.conn, nil
 }
 
-// Call implements engine.Bus. It waits where too many others wait for an answer.
-func (b *bus) Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error) {
+// Call implements bus.Bus. It waits where too many others wait for an answer.
+func (b *shared) Call(ctx context.Context, dest, path, method string, args ...any) ([]any, error) {
 	select {
 	case b.calls <- struct{}{}:
 		defer func() { <-b.calls }()
@@ -214,7 +215,7 @@ func answered(err error) error {
 	if !errors.As(err, &remote) {
 		return err
 	}
-	e := &engine.BusError{Name: remote.Name}
+	e := &bus.Error{Name: remote.Name}
 	if len(remote.Body) > 0 {
 		e.Message, _ = remote.Body[0].(string)
 	}
@@ -224,7 +225,7 @@ func answered(err error) error {
 // Signals subscribes to the signals that fit. Those of a sender that is named by a well-known name
 // cannot be told from each other here, so a wake-up may also come for another sender's signal that
 // fits otherwise, if another subscription of this process asked for it.
-func (b *bus) Signals(ctx context.Context, matches ...engine.BusMatch) (engine.Subscription, error) {
+func (b *shared) Signals(ctx context.Context, matches ...bus.Match) (events.Subscription, error) {
 	conn, err := b.now()
 	if err != nil {
 		return nil, err
@@ -251,7 +252,7 @@ func (b *bus) Signals(ctx context.Context, matches ...engine.BusMatch) (engine.S
 
 // subscribe has s woken by the signals that fit, and waits until the bus knows it. The
 // rule is nil if s was not added to one.
-func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch, s *host.Wakeups) (*rule, error) {
+func (b *shared) subscribe(ctx context.Context, conn *dbus.Conn, m bus.Match, s *host.Wakeups) (*rule, error) {
 	if err := checkMatch(m); err != nil {
 		return nil, err
 	}
@@ -271,7 +272,7 @@ func (b *bus) subscribe(ctx context.Context, conn *dbus.Conn, m engine.BusMatch,
 }
 
 // drop takes out a closed subscription.
-func (b *bus) drop(r *rule, s *host.Wakeups) {
+func (b *shared) drop(r *rule, s *host.Wakeups) {
 	a := b.rules.remove(r, s)
 	if a == nil {
 		return
@@ -282,4 +283,4 @@ func (b *bus) drop(r *rule, s *host.Wakeups) {
 }
 
 // DeliverSignal is called by the connection, in order and one at a time.
-func (b *bus) DeliverSignal(iface, name string, s *dbus.Signal) { b.rules.deliver(iface, name, s) }
+func (b *shared) DeliverSignal(iface, name string, s *dbus.Signal) { b.rules.deliver(iface, name, s) }

@@ -15,7 +15,8 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 )
 
@@ -65,10 +66,10 @@ func (d *daemon) stop(t *testing.T) {
 	}
 }
 
-func (d *daemon) host(t *testing.T) (*host.Host, engine.Bus) {
+func (d *daemon) host(t *testing.T) (*host.Host, bus.Bus) {
 	t.Helper()
-	h := newHost(t, host.Options{BusAddresses: map[engine.BusKind]string{engine.SystemBus: d.address()}})
-	b, err := h.Bus(t.Context(), engine.SystemBus)
+	h := newHost(t, host.Options{BusAddresses: map[bus.Kind]string{bus.System: d.address()}})
+	b, err := h.Bus(t.Context(), bus.System)
 	must(t, err)
 	return h, b
 }
@@ -81,7 +82,7 @@ func (d *daemon) peer(t *testing.T) *dbus.Conn {
 	return conn
 }
 
-func signals(t *testing.T, b engine.Bus, m engine.BusMatch) engine.Subscription {
+func signals(t *testing.T, b bus.Bus, m bus.Match) events.Subscription {
 	t.Helper()
 	s, err := b.Signals(t.Context(), m)
 	must(t, err)
@@ -97,12 +98,12 @@ func TestBusCall(t *testing.T) {
 	if err != nil || len(body) != 1 || body[0] != true {
 		t.Errorf("%v, %v", body, err)
 	}
-	again, err := h.Bus(t.Context(), engine.SystemBus)
+	again, err := h.Bus(t.Context(), bus.System)
 	if err != nil || again != b {
 		t.Errorf("another connection: %v", err)
 	}
 	_, err = b.Call(t.Context(), "org.example.None", "/", "a.b.C", "s3cr3t")
-	if e, ok := errors.AsType[*engine.BusError](err); !ok || e.Name != "org.freedesktop.DBus.Error.ServiceUnknown" || e.Message == "" {
+	if e, ok := errors.AsType[*bus.Error](err); !ok || e.Name != "org.freedesktop.DBus.Error.ServiceUnknown" || e.Message == "" {
 		t.Errorf("got %v", err)
 	}
 	if _, err := b.Call(t.Context(), "org.example.None", "no path", "a.b.C"); err == nil {
@@ -159,18 +160,18 @@ func TestBusSignals(t *testing.T) {
 	d := newDaemon(t)
 	_, b := d.host(t)
 	p := d.peer(t)
-	byPath := signals(t, b, engine.BusMatch{Path: "/a", Interface: iface})
-	byMember := signals(t, b, engine.BusMatch{Interface: iface, Member: "Changed"})
-	bySender := signals(t, b, engine.BusMatch{Sender: p.Names()[0], Path: "/a"})
-	other := signals(t, b, engine.BusMatch{Sender: ":1.9999"})
-	end := signals(t, b, engine.BusMatch{Path: "/end"})
+	byPath := signals(t, b, bus.Match{Path: "/a", Interface: iface})
+	byMember := signals(t, b, bus.Match{Interface: iface, Member: "Changed"})
+	bySender := signals(t, b, bus.Match{Sender: p.Names()[0], Path: "/a"})
+	other := signals(t, b, bus.Match{Sender: ":1.9999"})
+	end := signals(t, b, bus.Match{Path: "/end"})
 	must(t, p.Emit("/a", iface+".Other"))
 	must(t, p.Emit("/b", iface+".Changed"))
 	must(t, p.Emit("/c", iface+".Changed"))
 	must(t, p.Emit("/end", iface+".End"))
 	woken(t, end)
 	for _, c := range []struct {
-		s      engine.Subscription
+		s      events.Subscription
 		path   string
 		merged int
 	}{{byPath, "/a", 1}, {byMember, "/b", 2}, {bySender, "/a", 1}, {other, "", 0}} {
@@ -180,11 +181,11 @@ func TestBusSignals(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"/a',member='x", "a,b", `\`} {
-		if _, err := b.Signals(t.Context(), engine.BusMatch{Path: bad}); err == nil {
+		if _, err := b.Signals(t.Context(), bus.Match{Path: bad}); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
 	}
-	if _, err := b.Signals(t.Context(), engine.BusMatch{Path: "no path"}); err == nil {
+	if _, err := b.Signals(t.Context(), bus.Match{Path: "no path"}); err == nil {
 		t.Error("what the bus refuses was accepted")
 	}
 }
@@ -195,10 +196,10 @@ func TestBusSignalsOfSeveralMatches(t *testing.T) {
 	d := newDaemon(t)
 	_, b := d.host(t)
 	p := d.peer(t)
-	s, err := b.Signals(t.Context(), engine.BusMatch{Path: "/a"}, engine.BusMatch{Path: "/b"},
-		engine.BusMatch{Path: "/c", Arg0: "mine", Resync: true})
+	s, err := b.Signals(t.Context(), bus.Match{Path: "/a"}, bus.Match{Path: "/b"},
+		bus.Match{Path: "/c", Arg0: "mine", Resync: true})
 	must(t, err)
-	end := signals(t, b, engine.BusMatch{Path: "/end"})
+	end := signals(t, b, bus.Match{Path: "/end"})
 	must(t, p.Emit("/a", iface+".X"))
 	must(t, p.Emit("/b", iface+".X"))
 	must(t, p.Emit("/c", iface+".X", "other"))
@@ -216,11 +217,11 @@ func TestBusSignalsOfSeveralMatches(t *testing.T) {
 	}
 	s.Close()
 	end.Close()
-	rs := &b.(*bus).rules
+	rs := &b.(*shared).rules
 	if len(rs.byPath)+len(rs.alike) != 0 {
 		t.Errorf("left: %v, %v", rs.byPath, rs.alike)
 	}
-	if _, err := b.Signals(t.Context(), engine.BusMatch{Path: "/a"}, engine.BusMatch{Path: "no path"}); err == nil {
+	if _, err := b.Signals(t.Context(), bus.Match{Path: "/a"}, bus.Match{Path: "no path"}); err == nil {
 		t.Error("what the bus refuses was accepted")
 	}
 	if len(rs.byPath)+len(rs.alike) != 0 {
@@ -232,9 +233,9 @@ func TestBusRulesAreShared(t *testing.T) {
 	d := newDaemon(t)
 	_, b := d.host(t)
 	p := d.peer(t)
-	m := engine.BusMatch{Path: "/a"}
+	m := bus.Match{Path: "/a"}
 	first, second := signals(t, b, m), signals(t, b, m)
-	rs := &b.(*bus).rules
+	rs := &b.(*shared).rules
 	if n := len(slices.Collect(rs.each)); n != 1 {
 		t.Errorf("%d rules", n)
 	}
@@ -258,8 +259,8 @@ func TestBusFloodNeverBlocksAndNothingQueues(t *testing.T) {
 	d := newDaemon(t)
 	_, b := d.host(t)
 	p := d.peer(t)
-	flood := signals(t, b, engine.BusMatch{Path: "/flood"})
-	end := signals(t, b, engine.BusMatch{Path: "/end"})
+	flood := signals(t, b, bus.Match{Path: "/flood"})
+	end := signals(t, b, bus.Match{Path: "/end"})
 	const n = 5000
 	for range n {
 		must(t, p.Emit("/flood", iface+".X"))
@@ -274,8 +275,8 @@ func TestBusFloodNeverBlocksAndNothingQueues(t *testing.T) {
 func TestBusComesBack(t *testing.T) {
 	d := newDaemon(t)
 	_, b := d.host(t)
-	s := signals(t, b, engine.BusMatch{Path: "/a"})
-	conn, err := b.(*bus).now()
+	s := signals(t, b, bus.Match{Path: "/a"})
+	conn, err := b.(*shared).now()
 	must(t, err)
 	for range 2 {
 		d.stop(t)
@@ -289,22 +290,22 @@ func TestBusComesBack(t *testing.T) {
 		if c := woken(t, s); c.Resync || c.Path != "/a" {
 			t.Errorf("cause %+v", c)
 		}
-		conn, err = b.(*bus).now()
+		conn, err = b.(*shared).now()
 		must(t, err)
 	}
 }
 
 func TestBusThatIsNotThere(t *testing.T) {
 	none := "unix:path=" + filepath.Join(t.TempDir(), "none")
-	h := newHost(t, host.Options{BusAddresses: map[engine.BusKind]string{engine.SystemBus: none}})
-	if _, err := h.Bus(t.Context(), engine.SystemBus); !errors.Is(err, os.ErrNotExist) {
+	h := newHost(t, host.Options{BusAddresses: map[bus.Kind]string{bus.System: none}})
+	if _, err := h.Bus(t.Context(), bus.System); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 	if _, err := h.Bus(t.Context(), "third"); err == nil {
 		t.Error("there is no third bus")
 	}
 	must(t, h.Close())
-	if _, err := h.Bus(t.Context(), engine.SystemBus); !errors.Is(err, host.ErrClosed) {
+	if _, err := h.Bus(t.Context(), bus.System); !errors.Is(err, host.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -312,13 +313,13 @@ func TestBusThatIsNotThere(t *testing.T) {
 func TestBusAfterTheDaemonIsGone(t *testing.T) {
 	d := newDaemon(t)
 	h, b := d.host(t)
-	conn, err := b.(*bus).now()
+	conn, err := b.(*shared).now()
 	must(t, err)
 	d.stop(t)
 	<-conn.Context().Done()
 	deadline := time.Now().Add(patience)
 	for err = nil; err == nil && time.Now().Before(deadline); {
-		_, err = b.Signals(t.Context(), engine.BusMatch{Path: "/a"})
+		_, err = b.Signals(t.Context(), bus.Match{Path: "/a"})
 	}
 	if err == nil {
 		t.Fatal("no error")

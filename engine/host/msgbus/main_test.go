@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 )
 
@@ -30,23 +30,23 @@ func must(t testing.TB, err error) {
 const patience = 5 * time.Minute
 
 // woken waits for a wake-up.
-func woken(t testing.TB, s engine.Subscription) engine.Cause {
+func woken(t testing.TB, s events.Subscription) events.Cause {
 	t.Helper()
 	select {
 	case <-s.C():
 		return s.Cause()
 	case <-time.After(patience):
 		t.Fatal("no wake-up came")
-		return engine.Cause{}
+		return events.Cause{}
 	}
 }
 
 // drain takes a wake-up that is there; the zero Cause stands for none.
-func drain(s engine.Subscription) (c engine.Cause) {
+func drain(s events.Subscription) (c events.Cause) {
 	select {
 	case <-s.C():
 		return s.Cause()
 	default:
-		return engine.Cause{}
+		return events.Cause{}
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/host"
 )
@@ -22,8 +22,8 @@ import (
 // path: then it sends more than is needed, and the surplus wakes no subscription.
 type rules struct {
 	mu     sync.Mutex
-	byPath map[string]*rule             // the first of those with that path; "" for those of any path
-	alike  map[engine.BusMatch]*matches // by a match without its path
+	byPath map[string]*rule       // the first of those with that path; "" for those of any path
+	alike  map[bus.Match]*matches // by a match without its path
 }
 
 // maxPaths is how many rules that differ by their path alone the bus is asked for.
@@ -31,7 +31,7 @@ const maxPaths = 200
 
 // rule is one match of signals, and the subscriptions that it wakes.
 type rule struct {
-	match engine.BusMatch
+	match bus.Match
 	subs  []*host.Wakeups
 	asked *asked
 	next  *rule // with the same path
@@ -39,7 +39,7 @@ type rule struct {
 
 // asked is a rule that the bus has, for one of ours or for many.
 type asked struct {
-	match engine.BusMatch
+	match bus.Match
 	users int
 	ready chan struct{} // closed when the bus knows it
 	err   error         // why it does not; after ready
@@ -53,12 +53,12 @@ type matches struct {
 
 // add notes that s needs the rule, and returns it; made reports whether the bus has to be told of
 // the rule.
-func (rs *rules) add(m engine.BusMatch, s *host.Wakeups) (r *rule, made bool) {
+func (rs *rules) add(m bus.Match, s *host.Wakeups) (r *rule, made bool) {
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	if rs.byPath == nil {
 		rs.byPath = make(map[string]*rule)
-		rs.alike = make(map[engine.BusMatch]*matches)
+		rs.alike = make(map[bus.Match]*matches)
 	}
 	first := rs.byPath[m.Path]
 	for r = first; r != nil && r.match != m; r = r.next {
@@ -73,7 +73,7 @@ func (rs *rules) add(m engine.BusMatch, s *host.Wakeups) (r *rule, made bool) {
 }
 
 // ask returns the match rule of the bus for a new rule, and whether the bus has to be told.
-func (rs *rules) ask(m engine.BusMatch) (a *asked, made bool) {
+func (rs *rules) ask(m bus.Match) (a *asked, made bool) {
 	wide := pathless(m)
 	all := rs.alike[wide]
 	if all == nil {
@@ -93,12 +93,12 @@ func (rs *rules) ask(m engine.BusMatch) (a *asked, made bool) {
 }
 
 // newAsked is a rule that the bus is about to be told of, for one user.
-func newAsked(m engine.BusMatch) *asked {
+func newAsked(m bus.Match) *asked {
 	return &asked{match: m, users: 1, ready: make(chan struct{})}
 }
 
 // pathless is the rule of all that differ by their path alone.
-func pathless(m engine.BusMatch) engine.BusMatch {
+func pathless(m bus.Match) bus.Match {
 	m.Path = ""
 	return m
 }
@@ -194,9 +194,9 @@ func wakeAll(subs []*host.Wakeups, path string, lost bool) {
 }
 
 // restore makes all rules known to a new connection, one by one.
-func (rs *rules) restore(add func(engine.BusMatch) error) error {
+func (rs *rules) restore(add func(bus.Match) error) error {
 	rs.mu.Lock()
-	matches := make(map[engine.BusMatch]struct{})
+	matches := make(map[bus.Match]struct{})
 	for r := range rs.each {
 		matches[r.asked.match] = struct{}{}
 	}
@@ -210,19 +210,19 @@ func (rs *rules) restore(add func(engine.BusMatch) error) error {
 }
 
 // addMatch asks the bus for the signals of a match, and waits for its answer.
-func (b *bus) addMatch(conn *dbus.Conn, m engine.BusMatch) error {
+func (b *shared) addMatch(conn *dbus.Conn, m bus.Match) error {
 	ctx, cancel := clock.WithTimeout(b.ctx, b.clock, dialPatience, nil)
 	defer cancel()
 	return conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.AddMatch", 0, ruleOf(m)).Err
 }
 
 // removeMatch does not wait for the answer, which only confirms the removal.
-func removeMatch(conn *dbus.Conn, m engine.BusMatch) {
+func removeMatch(conn *dbus.Conn, m bus.Match) {
 	conn.BusObject().Go("org.freedesktop.DBus.RemoveMatch", dbus.FlagNoReplyExpected, nil, ruleOf(m))
 }
 
 // fits reports whether a signal on the path of the rule fits it.
-func fits(m engine.BusMatch, iface, name string, s *dbus.Signal) bool {
+func fits(m bus.Match, iface, name string, s *dbus.Signal) bool {
 	unique := strings.HasPrefix(m.Sender, ":") || m.Sender == "org.freedesktop.DBus"
 	return (m.Interface == "" || m.Interface == iface) &&
 		(m.Member == "" || m.Member == name) &&
@@ -240,7 +240,7 @@ func arg0(s *dbus.Signal) string {
 }
 
 // ruleOf writes the rule for the bus.
-func ruleOf(m engine.BusMatch) string {
+func ruleOf(m bus.Match) string {
 	var rule strings.Builder
 	rule.WriteString("type='signal'")
 	for _, f := range fieldsOf(m) {
@@ -255,12 +255,12 @@ func ruleOf(m engine.BusMatch) string {
 type field struct{ key, value string }
 
 // fieldsOf are the parts of a match, as the bus names them.
-func fieldsOf(m engine.BusMatch) []field {
+func fieldsOf(m bus.Match) []field {
 	return []field{{"sender", m.Sender}, {"path", m.Path}, {"interface", m.Interface}, {"member", m.Member}, {"arg0", m.Arg0}}
 }
 
 // checkMatch refuses what would be another rule than it says.
-func checkMatch(m engine.BusMatch) error {
+func checkMatch(m bus.Match) error {
 	for _, f := range fieldsOf(m) {
 		if strings.ContainsAny(f.value, "',\\") {
 			return fmt.Errorf("%q is no %s", f.value, f.key)

@@ -6,12 +6,12 @@ import (
 
 	"github.com/godbus/dbus/v5"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/host"
 )
 
 func TestRuleText(t *testing.T) {
-	for want, m := range map[string]engine.BusMatch{
+	for want, m := range map[string]bus.Match{
 		"type='signal'": {},
 		"type='signal',sender='a.b',path='/p',interface='i.f',member='M'": {Sender: "a.b", Path: "/p", Interface: "i.f", Member: "M"},
 		"type='signal',path='/p'": {Path: "/p"},
@@ -27,20 +27,20 @@ func TestRuleText(t *testing.T) {
 
 func TestRulesFit(t *testing.T) {
 	for _, c := range []struct {
-		m    engine.BusMatch
+		m    bus.Match
 		fits bool
 	}{
-		{engine.BusMatch{}, true},
-		{engine.BusMatch{Interface: "i.f"}, true},
-		{engine.BusMatch{Interface: "i.g"}, false},
-		{engine.BusMatch{Member: "M"}, true},
-		{engine.BusMatch{Member: "N"}, false},
-		{engine.BusMatch{Sender: ":1.1"}, true},
-		{engine.BusMatch{Sender: ":1.2"}, false},
-		{engine.BusMatch{Sender: "well.known"}, true}, // the bus knows who that is
-		{engine.BusMatch{Sender: "org.freedesktop.DBus"}, false},
-		{engine.BusMatch{Arg0: "a.b"}, true},
-		{engine.BusMatch{Arg0: "a.c"}, false},
+		{bus.Match{}, true},
+		{bus.Match{Interface: "i.f"}, true},
+		{bus.Match{Interface: "i.g"}, false},
+		{bus.Match{Member: "M"}, true},
+		{bus.Match{Member: "N"}, false},
+		{bus.Match{Sender: ":1.1"}, true},
+		{bus.Match{Sender: ":1.2"}, false},
+		{bus.Match{Sender: "well.known"}, true}, // the bus knows who that is
+		{bus.Match{Sender: "org.freedesktop.DBus"}, false},
+		{bus.Match{Arg0: "a.b"}, true},
+		{bus.Match{Arg0: "a.c"}, false},
 	} {
 		if got := fits(c.m, "i.f", "M", &dbus.Signal{Sender: ":1.1", Body: []any{"a.b", 1}}); got != c.fits {
 			t.Errorf("%+v: %v", c.m, got)
@@ -51,7 +51,7 @@ func TestRulesFit(t *testing.T) {
 // Of many rules that differ by their path the bus gets one for the rest.
 func TestRulesAreNotTooMany(t *testing.T) {
 	var rs rules
-	of := func(i int) engine.BusMatch { return engine.BusMatch{Member: "M", Path: fmt.Sprint("/p", i)} }
+	of := func(i int) bus.Match { return bus.Match{Member: "M", Path: fmt.Sprint("/p", i)} }
 	const n = 3 * maxPaths
 	subs, rules := make([]*host.Wakeups, n), make([]*rule, n)
 	told := 0
@@ -88,7 +88,7 @@ func TestRulesAreNotTooMany(t *testing.T) {
 
 func TestArg0IsText(t *testing.T) {
 	for _, body := range [][]any{nil, {1}, {"x"}} {
-		if fits(engine.BusMatch{Arg0: "1"}, "i.f", "M", &dbus.Signal{Body: body}) {
+		if fits(bus.Match{Arg0: "1"}, "i.f", "M", &dbus.Signal{Body: body}) {
 			t.Errorf("%v fits", body)
 		}
 	}
@@ -96,7 +96,7 @@ func TestArg0IsText(t *testing.T) {
 
 func TestRulesCountTheirSubscriptions(t *testing.T) {
 	var rs rules
-	m := engine.BusMatch{Path: "/p"}
+	m := bus.Match{Path: "/p"}
 	a, b := host.NewWakeups(func(*host.Wakeups) {}), host.NewWakeups(func(*host.Wakeups) {})
 	one, made := rs.add(m, a)
 	two, again := rs.add(m, b)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
@@ -291,7 +292,7 @@ func (p *toy) Watch(ctx context.Context, rt *provider.Runtime, armed func(), cha
 		<-ctx.Done()
 		return nil
 	}
-	sub, err := rt.Host.Watch(ctx, []string{p.dir}, engine.WatchOptions{Recurse: true, Contents: true})
+	sub, err := rt.Host.Watch(ctx, []string{p.dir}, events.Options{Recurse: true, Contents: true})
 	if err != nil {
 		return err
 	}

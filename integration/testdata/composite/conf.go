@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/traits"
@@ -80,7 +81,7 @@ func (r *ConfRes) Cleanup() error { return r.kids.Cleanup() }
 
 // Watch watches what the children are about, in their place.
 func (r *ConfRes) Watch(ctx context.Context) error {
-	sub, err := r.init.Host.Watch(ctx, []string{r.path()}, engine.WatchOptions{})
+	sub, err := r.init.Host.Watch(ctx, []string{r.path()}, events.Options{})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/safepath"
 	"github.com/reactivegraph/mgmt/engine/schema"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -331,7 +332,7 @@ func (reader) getentGroups(_ context.Context, args AllArgs) ([]GroupInfo, error)
 // Watch subscribes to changes of the databases. The names are those of the folders
 // of the systems; none for this machine. Tools write a new file and rename it, so
 // the paths are watched and not the files.
-func (r reader) Watch(ctx context.Context, roots []string) (engine.Subscription, error) {
+func (r reader) Watch(ctx context.Context, roots []string) (events.Subscription, error) {
 	if len(roots) == 0 {
 		roots = []string{""}
 	}
@@ -341,5 +342,5 @@ func (r reader) Watch(ctx context.Context, roots []string) (engine.Subscription,
 			paths = append(paths, filepath.Join("/", root, "etc", name))
 		}
 	}
-	return r.host.Watch(ctx, paths, engine.WatchOptions{})
+	return r.host.Watch(ctx, paths, events.Options{})
 }

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // asideHost is a host that must not be asked on the stack of a Watch. A Watch that
@@ -59,12 +61,12 @@ func callers() (names []string) {
 }
 
 // The methods that a Watch may ask are checked, and passed on as they are.
-func (h *asideHost) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+func (h *asideHost) Watch(ctx context.Context, paths []string, o events.Options) (events.Subscription, error) {
 	h.check()
 	return h.Host.Watch(ctx, paths, o)
 }
 
-func (h *asideHost) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
+func (h *asideHost) Bus(ctx context.Context, which bus.Kind) (bus.Bus, error) {
 	h.check()
 	return h.Host.Bus(ctx, which)
 }
@@ -79,7 +81,7 @@ func (h *asideHost) Facts() engine.Facts {
 	return h.Host.Facts()
 }
 
-func (h *asideHost) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+func (h *asideHost) WatchFacts(ctx context.Context) (events.Subscription, error) {
 	h.check()
 	return h.Host.WatchFacts(ctx)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 	_ "github.com/reactivegraph/mgmt/engine/host/msgbus" // the Host has buses
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
@@ -31,10 +33,10 @@ func (busHost) Command(context.Context, engine.Command) (*engine.Result, error) 
 
 // HostOn makes such a host on a fake bus, for both the machine and the session, and
 // closes it after the test.
-func HostOn(t testing.TB, bus *systemdtest.Bus) engine.Host {
+func HostOn(t testing.TB, b *systemdtest.Bus) engine.Host {
 	t.Helper()
-	h, err := host.New(context.Background(), host.Options{BusAddresses: map[engine.BusKind]string{
-		engine.SystemBus: bus.Address(), engine.SessionBus: bus.Address(),
+	h, err := host.New(context.Background(), host.Options{BusAddresses: map[bus.Kind]string{
+		bus.System: b.Address(), bus.Session: b.Address(),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +73,7 @@ func NewFakeSystemd() *FakeSystemd {
 }
 
 // Open gives the same bus for the machine and for the session.
-func (s *FakeSystemd) Open(context.Context, engine.BusKind) (engine.Bus, error) { return s, nil }
+func (s *FakeSystemd) Open(context.Context, bus.Kind) (bus.Bus, error) { return s, nil }
 
 // variant is as the bus gives a property. The real bus wraps properties in such a
 // value, so the kinds must unwrap it.
@@ -79,7 +81,7 @@ type variant struct{ v any }
 
 func (v variant) Value() any { return v.v }
 
-// Call implements engine.Bus. It knows the few methods that the kinds call, and records the calls that alter something.
+// Call implements bus.Bus. It knows the few methods that the kinds call, and records the calls that alter something.
 func (s *FakeSystemd) Call(_ context.Context, _, object, method string, args ...any) ([]any, error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
@@ -106,7 +108,7 @@ func (s *FakeSystemd) Call(_ context.Context, _, object, method string, args ...
 		return []any{[][]any{{unit, "", s.load(unit), s.state(unit), s.Sub[unit], "", "/org/freedesktop/systemd1/unit/" + unit, job, s.Job[unit], "/"}}}, nil
 	case "GetUnitFileState":
 		if s.Loaded != nil && !s.Loaded(unit) {
-			return nil, &engine.BusError{Name: "org.freedesktop.DBus.Error.FileNotFound", Message: "No such file or directory"}
+			return nil, &bus.Error{Name: "org.freedesktop.DBus.Error.FileNotFound", Message: "No such file or directory"}
 		}
 		return []any{map[bool]string{true: "enabled", false: "disabled"}[s.Enabled[unit]]}, nil
 	}
@@ -163,7 +165,7 @@ func (s *FakeSystemd) get(unit, key string) ([]any, error) {
 		return []any{variant{[]string{}}}, nil
 	}
 	if key != "NeedDaemonReload" {
-		return nil, &engine.BusError{Name: "org.freedesktop.DBus.Error.UnknownProperty"}
+		return nil, &bus.Error{Name: "org.freedesktop.DBus.Error.UnknownProperty"}
 	}
 	return []any{variant{s.Stale[unit]}}, nil
 }
@@ -190,7 +192,7 @@ func (s *FakeSystemd) tell() {
 
 // Signals wakes at every change, whatever is asked for; a spurious wake-up must do
 // no harm.
-func (s *FakeSystemd) Signals(context.Context, ...engine.BusMatch) (engine.Subscription, error) {
+func (s *FakeSystemd) Signals(context.Context, ...bus.Match) (events.Subscription, error) {
 	s.Mu.Lock()
 	defer s.Mu.Unlock()
 	w := make(chan struct{}, 1)
@@ -203,6 +205,6 @@ type fakeWake chan struct{}
 
 func (w fakeWake) C() <-chan struct{} { return w }
 
-func (fakeWake) Cause() engine.Cause { return engine.Cause{} }
+func (fakeWake) Cause() events.Cause { return events.Cause{} }
 
 func (fakeWake) Close() {}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/provider"
 	"github.com/reactivegraph/mgmt/engine/provider/puppettype"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -174,7 +175,7 @@ func Elsewhere(path string) []string {
 
 // WatchPaths is the Watch of a provider whose things are mostly in these places: things elsewhere
 // are looked at each time that every is over.
-func WatchPaths(ctx context.Context, rt *provider.Runtime, paths []string, o engine.WatchOptions, every time.Duration, armed func(), changed func(...provider.Name)) error {
+func WatchPaths(ctx context.Context, rt *provider.Runtime, paths []string, o events.Options, every time.Duration, armed func(), changed func(...provider.Name)) error {
 	sub, err := rt.Host.Watch(ctx, paths, o)
 	if err != nil {
 		return err

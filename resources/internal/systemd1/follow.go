@@ -3,7 +3,8 @@ package systemd1
 import (
 	"context"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // subscribe has the manager send signals to this connection. It forgets that when it starts anew,
@@ -17,20 +18,20 @@ func (m *Manager) subscribe(ctx context.Context) error {
 }
 
 // restarted is the signal that another manager has the name now.
-var restarted = engine.BusMatch{Sender: busName, Path: busObject, Interface: busName, Member: "NameOwnerChanged", Arg0: name, Resync: true}
+var restarted = bus.Match{Sender: busName, Path: busObject, Interface: busName, Member: "NameOwnerChanged", Arg0: name, Resync: true}
 
 // own is a signal of the manager's own.
-func own(member string) engine.BusMatch {
-	return engine.BusMatch{Sender: name, Path: object, Interface: iface, Member: member}
+func own(member string) bus.Match {
+	return bus.Match{Sender: name, Path: object, Interface: iface, Member: member}
 }
 
 // changed is the signal that a unit has changed; of any if path is empty.
-func changed(path string) engine.BusMatch {
-	return engine.BusMatch{Sender: name, Path: path, Interface: properties, Member: "PropertiesChanged"}
+func changed(path string) bus.Match {
+	return bus.Match{Sender: name, Path: path, Interface: properties, Member: "PropertiesChanged"}
 }
 
 // signals subscribes, so that nothing is lost that happens after it has returned.
-func (m *Manager) signals(ctx context.Context, matches ...engine.BusMatch) (engine.Subscription, error) {
+func (m *Manager) signals(ctx context.Context, matches ...bus.Match) (events.Subscription, error) {
 	sub, err := m.bus.Signals(ctx, append(matches, restarted)...)
 	if err != nil {
 		return nil, err
@@ -46,8 +47,8 @@ func (m *Manager) signals(ctx context.Context, matches ...engine.BusMatch) (engi
 // tells of itself; the enabled and masked states are told for all at once. After a Resync, and when
 // a unit has come or gone, it has to be called again: another manager knows nothing of it, and a
 // unit that came may be another one's alias.
-func (m *Manager) Signals(ctx context.Context, units ...string) (engine.Subscription, error) {
-	matches := []engine.BusMatch{own("UnitFilesChanged"), own("Reloading")}
+func (m *Manager) Signals(ctx context.Context, units ...string) (events.Subscription, error) {
+	matches := []bus.Match{own("UnitFilesChanged"), own("Reloading")}
 	if len(units) == 0 {
 		matches = append(matches, changed(""))
 	}
@@ -64,7 +65,7 @@ func (m *Manager) Signals(ctx context.Context, units ...string) (engine.Subscrip
 // Follow calls event when something of a unit may have changed: its state, its files, the manager
 // itself, or a file that files watches. It calls armed once nothing goes unseen any more, and
 // returns when the context ends.
-func (m *Manager) Follow(ctx context.Context, unit string, files engine.Subscription, armed, event func()) error {
+func (m *Manager) Follow(ctx context.Context, unit string, files events.Subscription, armed, event func()) error {
 	s, err := m.Signals(ctx, unit)
 	if err != nil {
 		return err

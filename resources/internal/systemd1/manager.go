@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	_ "github.com/reactivegraph/mgmt/engine/host/msgbus" // the Host has buses
 )
 
@@ -31,7 +32,7 @@ func Running() bool {
 
 // Manager is a systemd manager: that of the machine, or of a session. It keeps nothing.
 type Manager struct {
-	bus     engine.Bus
+	bus     bus.Bus
 	host    engine.Host
 	session bool
 	turn    *Turn
@@ -40,9 +41,9 @@ type Manager struct {
 // Open returns the manager of the machine, or of the user's session. The error says
 // that it can't be reached.
 func Open(ctx context.Context, host engine.Host, session bool) (*Manager, error) {
-	kind := engine.SystemBus
+	kind := bus.System
 	if session {
-		kind = engine.SessionBus
+		kind = bus.Session
 	}
 	bus, err := host.Bus(ctx, kind)
 	if err != nil {
@@ -106,7 +107,7 @@ func (m *Manager) UnmaskRuntime(ctx context.Context, units ...string) error {
 
 // IsError reports whether the other side of a call over the bus answered one of these errors.
 func IsError(err error, names ...string) bool {
-	e, ok := errors.AsType[*engine.BusError](err)
+	e, ok := errors.AsType[*bus.Error](err)
 	return ok && slices.Contains(names, e.Name)
 }
 

@@ -12,6 +12,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -53,8 +55,8 @@ func (h busHost) Command(_ context.Context, c engine.Command) (*engine.Result, e
 // open returns a manager on a bus of the test's own.
 func open(t *testing.T, command func([]string) string) (*systemdtest.Manager, *Manager) {
 	t.Helper()
-	bus := systemdtest.NewBus(t)
-	h, err := host.New(t.Context(), host.Options{BusAddresses: map[engine.BusKind]string{engine.SystemBus: bus.Address(), engine.SessionBus: bus.Address()}})
+	b := systemdtest.NewBus(t)
+	h, err := host.New(t.Context(), host.Options{BusAddresses: map[bus.Kind]string{bus.System: b.Address(), bus.Session: b.Address()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,7 @@ func open(t *testing.T, command func([]string) string) (*systemdtest.Manager, *M
 			t.Error(err)
 		}
 	})
-	fake := systemdtest.NewManager(t, bus)
+	fake := systemdtest.NewManager(t, b)
 	m, err := Open(t.Context(), busHost{h, command}, false)
 	if err != nil {
 		t.Fatal(err)
@@ -230,12 +232,12 @@ func TestFollow(t *testing.T) {
 type noFiles struct{}
 
 func (noFiles) C() <-chan struct{}  { return nil }
-func (noFiles) Cause() engine.Cause { return engine.Cause{} }
+func (noFiles) Cause() events.Cause { return events.Cause{} }
 func (noFiles) Close()              {}
 
 // script is a bus that answers with what it is told to, call after call.
 type script struct {
-	engine.Bus
+	bus.Bus
 	answers []any
 	wake    chan struct{}
 	asked   []string
@@ -251,11 +253,11 @@ func (s *script) Call(_ context.Context, _, _, method string, _ ...any) ([]any, 
 	return []any{a}, nil
 }
 
-func (s *script) Signals(context.Context, ...engine.BusMatch) (engine.Subscription, error) {
+func (s *script) Signals(context.Context, ...bus.Match) (events.Subscription, error) {
 	return s, nil
 }
 func (s *script) C() <-chan struct{}  { return s.wake }
-func (s *script) Cause() engine.Cause { return engine.Cause{} }
+func (s *script) Cause() events.Cause { return events.Cause{} }
 func (s *script) Close()              {}
 
 // unitWith is what is said of a unit with a job.
@@ -266,10 +268,10 @@ func unitWith(job int) [][]any {
 // TestJob: it is waited for until the unit has no such job any more. A lost connection is
 // no end of a job, and neither is an answer that nobody understands.
 func TestJob(t *testing.T) {
-	again := &engine.BusError{Name: name + ".AlreadySubscribed"}
+	again := &bus.Error{Name: name + ".AlreadySubscribed"}
 	for says, answers := range map[string][]any{
 		"":                          {again, "/job/1", unitWith(1), unitWith(2)},
-		"refused":                   {again, &engine.BusError{Name: "x", Message: "refused"}},
+		"refused":                   {again, &bus.Error{Name: "x", Message: "refused"}},
 		"the connection was lost":   {again, "/job/1", unitWith(1), errors.New("the connection was lost")},
 		"a reply of type <nil>, an": {again, any(nil)},
 		`says "/job" where`:         {again, "/job"},
@@ -294,7 +296,7 @@ func TestJob(t *testing.T) {
 // noBus is a host without buses.
 type noBus struct{ engine.Host }
 
-func (noBus) Bus(context.Context, engine.BusKind) (engine.Bus, error) {
+func (noBus) Bus(context.Context, bus.Kind) (bus.Bus, error) {
 	return nil, errors.New("there is none")
 }
 

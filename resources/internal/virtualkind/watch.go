@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/watches"
 )
@@ -29,9 +30,9 @@ type Chosen struct {
 	kind  *virtual.Kind
 	by    Follower
 	looks watches.Turns       // of by and its CheckApply; nil if both may look at once
-	facts engine.Subscription // while it is open
-	Sub   engine.Subscription // what the module tells; nil if it tells nothing
-	also  engine.Subscription // what others tell; nil for nothing
+	facts events.Subscription // while it is open
+	Sub   events.Subscription // what the module tells; nil if it tells nothing
+	also  events.Subscription // what others tell; nil for nothing
 	tick  *clock.Ticker       // of every; nil for never
 	tries int                 // of again that have failed
 	heard bool                // armed was called
@@ -76,7 +77,7 @@ func Choosing(base *Backed, kind *virtual.Kind, by Follower, looks watches.Turns
 }
 
 // wakes is the channel of a subscription that may be nil.
-func wakes(s engine.Subscription) <-chan struct{} {
+func wakes(s events.Subscription) <-chan struct{} {
 	if s == nil {
 		return nil
 	}
@@ -188,8 +189,8 @@ func (c *Chosen) armed() {
 }
 
 // Subscribed keeps subscriptions, each of which may be nil, until there are others or the module is closed.
-func (c *Chosen) Subscribed(sub, also engine.Subscription) {
-	for _, old := range []engine.Subscription{c.Sub, c.also} {
+func (c *Chosen) Subscribed(sub, also events.Subscription) {
+	for _, old := range []events.Subscription{c.Sub, c.also} {
 		if old != nil {
 			old.Close()
 		}

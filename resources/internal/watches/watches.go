@@ -6,10 +6,11 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // Paths is the Watch of a kind whose sources are paths.
-func Paths(ctx context.Context, init *engine.Init, paths []string, o engine.WatchOptions) error {
+func Paths(ctx context.Context, init *engine.Init, paths []string, o events.Options) error {
 	sub, err := init.Host.Watch(ctx, paths, o)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/simulate"
 )
 
@@ -34,14 +35,14 @@ func TestPaths(t *testing.T) {
 			said = nil
 		}
 		h.FailWatch(errEnd)
-		if err := Paths(t.Context(), init, []string{"/a"}, engine.WatchOptions{}); !errors.Is(err, errEnd) {
+		if err := Paths(t.Context(), init, []string{"/a"}, events.Options{}); !errors.Is(err, errEnd) {
 			t.Error(err)
 		}
 		want()
 		h.FailWatch(nil)
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		ended := make(chan error, 1)
-		go func() { ended <- Paths(ctx, init, []string{"/a"}, engine.WatchOptions{Contents: true}) }()
+		go func() { ended <- Paths(ctx, init, []string{"/a"}, events.Options{Contents: true}) }()
 		want("running", "/a")
 		h.Touch("/a/b")
 		want("event")

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
@@ -77,8 +78,8 @@ func judgeApk(r *engine.Result) error {
 
 // Watch waits for changes of the database of apk.
 // Apk replaces the file at its end, so one transaction is one event.
-func (a *apk) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
-	return a.host.Watch(ctx, apkFiles, engine.WatchOptions{})
+func (a *apk) Watch(ctx context.Context, _ []string) (events.Subscription, error) {
+	return a.host.Watch(ctx, apkFiles, events.Options{})
 }
 
 // splitApk parts the name and the version of name-1.0-r0.

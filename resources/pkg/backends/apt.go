@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -167,8 +168,8 @@ func checkApt(names []string) error {
 
 // Watch waits for changes of the database of dpkg.
 // Dpkg replaces the file, so one transaction is one event or a few.
-func (a *apt) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
-	return a.host.Watch(ctx, []string{dpkgStatus}, engine.WatchOptions{})
+func (a *apt) Watch(ctx context.Context, _ []string) (events.Subscription, error) {
+	return a.host.Watch(ctx, []string{dpkgStatus}, events.Options{})
 }
 
 // dpkg is one package in the database.

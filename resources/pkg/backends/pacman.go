@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -92,8 +93,8 @@ func judgePacman(r *engine.Result) error {
 
 // Watch waits for changes of the database of pacman.
 // Each package has a folder, so each change of one is an event.
-func (p *pacman) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
-	return p.host.Watch(ctx, []string{pacmanLocal}, engine.WatchOptions{Contents: true})
+func (p *pacman) Watch(ctx context.Context, _ []string) (events.Subscription, error) {
+	return p.host.Watch(ctx, []string{pacmanLocal}, events.Options{Contents: true})
 }
 
 // installed returns all installed packages and their versions.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/internal/lazyregexp"
 )
 
@@ -29,8 +30,8 @@ const rpmFormat = `%{NAME}\t%{EPOCHNUM}:%{VERSION}-%{RELEASE}\t%{ARCH}\t%{SOURCE
 
 // Watch waits for changes of the database of rpm.
 // Of the files most are missing on any machine; a watch of a missing file waits for it.
-func (r *rpm) Watch(ctx context.Context, _ []string) (engine.Subscription, error) {
-	return r.host.Watch(ctx, rpmFiles, engine.WatchOptions{})
+func (r *rpm) Watch(ctx context.Context, _ []string) (events.Subscription, error) {
+	return r.host.Watch(ctx, rpmFiles, events.Options{})
 }
 
 // infos reads the database, or its entries of the names; of several versions the last one. It

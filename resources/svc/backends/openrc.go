@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -216,7 +216,7 @@ const openrcLevels = "/etc/runlevels"
 // Watch implements virtual.Watcher. That a process has died without being stopped is
 // in no file: OpenRC does not know it before it is asked. The folders of the
 // runlevels and of the states are watched, which OpenRC fills with links.
-func (o *openrc) Watch(ctx context.Context, list []string) (engine.Subscription, error) {
+func (o *openrc) Watch(ctx context.Context, list []string) (events.Subscription, error) {
 	names, session, err := watched(list)
 	if err != nil {
 		return nil, err
@@ -226,7 +226,7 @@ func (o *openrc) Watch(ctx context.Context, list []string) (engine.Subscription,
 	}
 	paths := []string{openrcLevels + "/boot", openrcLevels + "/default", openrcLevels + "/sysinit"}
 	if len(names) == 0 {
-		return o.host.Watch(ctx, append(paths, openrcFolders...), engine.WatchOptions{Contents: true})
+		return o.host.Watch(ctx, append(paths, openrcFolders...), events.Options{Contents: true})
 	}
 	var files []string
 	for _, name := range names {
@@ -235,5 +235,5 @@ func (o *openrc) Watch(ctx context.Context, list []string) (engine.Subscription,
 		}
 		files = append(files, "/etc/init.d/"+BaseName(name))
 	}
-	return o.host.Watch(ctx, files, engine.WatchOptions{})
+	return o.host.Watch(ctx, files, events.Options{})
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/internal/await"
@@ -133,7 +134,7 @@ func (w *world) Command(ctx context.Context, c engine.Command) (*engine.Result, 
 }
 
 // Watch watches the files of the world.
-func (w *world) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+func (w *world) Watch(ctx context.Context, paths []string, o events.Options) (events.Subscription, error) {
 	mapped := make([]string, len(paths))
 	for i, p := range paths {
 		p = strings.TrimPrefix(p, "/etc")

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 )
 
@@ -201,7 +201,7 @@ func (r *runit) supervise(ctx context.Context, name string) error {
 // that.
 func (r *runit) seen(ctx context.Context, name string) error {
 	ready := r.folder(name) + "/supervise/ok"
-	sub, err := r.host.Watch(ctx, []string{ready}, engine.WatchOptions{})
+	sub, err := r.host.Watch(ctx, []string{ready}, events.Options{})
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func process(status string) string {
 // old process. The wait ends early if the service is not wanted up any more, and
 // with ctx.
 func (r *runit) up(ctx context.Context, name, before string) error {
-	sub, err := r.host.Watch(ctx, []string{r.folder(name) + "/supervise/status"}, engine.WatchOptions{})
+	sub, err := r.host.Watch(ctx, []string{r.folder(name) + "/supervise/status"}, events.Options{})
 	if err != nil {
 		return err
 	}
@@ -316,7 +316,7 @@ func (r *runit) disable(ctx context.Context, name string, now Info) error {
 // Watch implements virtual.Watcher: the supervisor writes the state of a service
 // into a file. The files of a service that is not supervised yet are watched for as
 // well.
-func (r *runit) Watch(ctx context.Context, list []string) (engine.Subscription, error) {
+func (r *runit) Watch(ctx context.Context, list []string) (events.Subscription, error) {
 	names, session, err := watched(list)
 	if err != nil {
 		return nil, err
@@ -325,14 +325,14 @@ func (r *runit) Watch(ctx context.Context, list []string) (engine.Subscription, 
 		return nil, errNoSession
 	}
 	if len(names) == 0 {
-		return r.host.Watch(ctx, []string{r.folders, r.live}, engine.WatchOptions{Recurse: true})
+		return r.host.Watch(ctx, []string{r.folders, r.live}, events.Options{Recurse: true})
 	}
 	var files []string
 	for _, name := range names {
 		name = BaseName(name)
 		files = append(files, r.folder(name)+"/supervise/status", r.folder(name)+"/run", r.down(name), r.link(name))
 	}
-	return r.host.Watch(ctx, files, engine.WatchOptions{})
+	return r.host.Watch(ctx, files, events.Options{})
 }
 
 // A watch has no struct that could leave the session out, so it is refused here.

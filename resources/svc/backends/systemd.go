@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/virtual"
 	"github.com/reactivegraph/mgmt/resources/internal/systemd1"
 )
@@ -372,7 +373,7 @@ func notThere(name string, err error) error {
 
 // Watch implements virtual.Watcher. After a Resync it has to be called again. An
 // empty list stands for all units. The subscription belongs to the caller.
-func (s *systemd) Watch(ctx context.Context, list []string) (engine.Subscription, error) {
+func (s *systemd) Watch(ctx context.Context, list []string) (events.Subscription, error) {
 	names, session, err := watched(list)
 	if err != nil {
 		return nil, err

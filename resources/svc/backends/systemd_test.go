@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/bus"
 	"github.com/reactivegraph/mgmt/engine/enginetest"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/host"
 	"github.com/reactivegraph/mgmt/engine/host/systemdtest"
 	"github.com/reactivegraph/mgmt/engine/virtual"
@@ -36,25 +38,25 @@ func (m *machine) Command(ctx context.Context, c engine.Command) (*engine.Result
 	return m.FakeHost.Command(ctx, c)
 }
 
-func (m *machine) Bus(ctx context.Context, which engine.BusKind) (engine.Bus, error) {
+func (m *machine) Bus(ctx context.Context, which bus.Kind) (bus.Bus, error) {
 	return m.Host.Bus(ctx, which)
 }
 
 func (m *machine) Facts() engine.Facts { return m.FakeHost.Facts() }
 
-func (m *machine) WatchFacts(ctx context.Context) (engine.Subscription, error) {
+func (m *machine) WatchFacts(ctx context.Context) (events.Subscription, error) {
 	return m.FakeHost.WatchFacts(ctx)
 }
 
-func (m *machine) Watch(ctx context.Context, paths []string, o engine.WatchOptions) (engine.Subscription, error) {
+func (m *machine) Watch(ctx context.Context, paths []string, o events.Options) (events.Subscription, error) {
 	return m.Host.Watch(ctx, paths, o)
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	bus := systemdtest.NewBus(t)
-	h, err := host.New(t.Context(), host.Options{BusAddresses: map[engine.BusKind]string{
-		engine.SystemBus: bus.Address(), engine.SessionBus: bus.Address(),
+	b := systemdtest.NewBus(t)
+	h, err := host.New(t.Context(), host.Options{BusAddresses: map[bus.Kind]string{
+		bus.System: b.Address(), bus.Session: b.Address(),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +66,7 @@ func newRig(t *testing.T) *rig {
 			t.Error(err)
 		}
 	})
-	r := &rig{t: t, bus: bus, Manager: systemdtest.NewManager(t, bus), host: &machine{h, enginetest.NewHost()}}
+	r := &rig{t: t, bus: b, Manager: systemdtest.NewManager(t, b), host: &machine{h, enginetest.NewHost()}}
 	r.module = bind(t, systemdBackend(), r.host)
 	return r
 }
@@ -347,14 +349,14 @@ func TestSystemdSession(t *testing.T) {
 }
 
 // woken waits for a wake-up and returns its cause.
-func woken(t *testing.T, sub engine.Subscription) engine.Cause {
+func woken(t *testing.T, sub events.Subscription) events.Cause {
 	t.Helper()
 	select {
 	case <-sub.C():
 		return sub.Cause()
 	case <-time.After(await.Left()):
 		t.Fatal("no wake-up")
-		return engine.Cause{}
+		return events.Cause{}
 	}
 }
 
@@ -363,7 +365,7 @@ func TestSystemdWatch(t *testing.T) {
 	r.Add("web.service", systemdtest.Unit{})
 	r.Add("other.service", systemdtest.Unit{})
 	r.Add("www.service", systemdtest.Unit{Alias: "web.service"})
-	watch := func(names ...string) engine.Subscription {
+	watch := func(names ...string) events.Subscription {
 		t.Helper()
 		sub, err := r.module.Watch(t.Context(), names)
 		if err != nil {
@@ -376,18 +378,18 @@ func TestSystemdWatch(t *testing.T) {
 	r.Set("other.service", func(u *systemdtest.Unit) { u.Active = "active" })
 	woken(t, all)
 	r.Twitch("web.service")
-	for _, sub := range []engine.Subscription{web, alias, all} {
+	for _, sub := range []events.Subscription{web, alias, all} {
 		if c := woken(t, sub); c.Resync || c.Merged != 1 {
 			t.Errorf("%+v", c)
 		}
 	}
 	r.Set("other.service", func(u *systemdtest.Unit) { u.File = "enabled" }) // which one it was is not said
-	for _, sub := range []engine.Subscription{web, alias, all} {
+	for _, sub := range []events.Subscription{web, alias, all} {
 		woken(t, sub)
 	}
 	r.Stop()
 	r.Manager.Start() // both are told by the bus
-	for _, sub := range []engine.Subscription{web, alias, all} {
+	for _, sub := range []events.Subscription{web, alias, all} {
 		if c := woken(t, sub); !c.Resync {
 			t.Errorf("%+v", c)
 		}
@@ -408,7 +410,7 @@ func TestSystemdWithoutBus(t *testing.T) {
 	r.Add("web.service", systemdtest.Unit{})
 	r.Stop()
 	err := do(t, r.module, "web", "start")
-	if e, ok := errors.AsType[*engine.BusError](err); !ok || e.Name != "org.freedesktop.DBus.Error.ServiceUnknown" {
+	if e, ok := errors.AsType[*bus.Error](err); !ok || e.Name != "org.freedesktop.DBus.Error.ServiceUnknown" {
 		t.Errorf("no manager: %v", err)
 	}
 	m := bind(t, systemdBackend(), enginetest.NewHost())

@@ -1,15 +1,15 @@
 package watch
 
 import (
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 )
 
 // Subscribe makes a subscription of the host in the place of a Watch, with no goroutine that
 // waits. It is called once, instead of Watch. Where it returns nil, Ended is called once, after
 // Result was set; after an error it is not, and there is no subscription.
-func (c *Context) Subscribe(host hosting.Notifier, paths []string, o engine.WatchOptions, subs *Subs, t Teller) error {
+func (c *Context) Subscribe(host hosting.Notifier, paths []string, o events.Options, subs *Subs, t Teller) error {
 	c.teller = t
 	inner, err := host.Notify(paths, o, c)
 	if err != nil {

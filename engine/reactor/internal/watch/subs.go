@@ -4,20 +4,20 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 )
 
 // subscription is one of those of a vertex. It lets the loop see what led to an
 // event without taking it away from the resource: each gets all of it.
 type subscription struct {
-	engine.Subscription
+	events.Subscription
 	of     *Subs
 	paths  []string      // that it watches, where that was said
 	alone  bool          // the resource does not know of it
 	next   *subscription // of the same vertex; guarded by mu of Subs, as the next fields
-	forRes *engine.Cause // taken by the loop, not yet by the resource; nil for nothing
+	forRes *events.Cause // taken by the loop, not yet by the resource; nil for nothing
 
-	forLoop *engine.Cause // taken by the resource, not yet by the loop
+	forLoop *events.Cause // taken by the resource, not yet by the loop
 }
 
 // Subs are the subscriptions of one vertex. The zero value has none; a nil one keeps none. Callable from any goroutine.
@@ -27,7 +27,7 @@ type Subs struct {
 }
 
 // Add wraps a subscription of the vertex; nil stays nil.
-func (l *Subs) Add(s engine.Subscription) engine.Subscription {
+func (l *Subs) Add(s events.Subscription) events.Subscription {
 	if s == nil || l == nil {
 		return s
 	}
@@ -35,7 +35,7 @@ func (l *Subs) Add(s engine.Subscription) engine.Subscription {
 }
 
 // AddOf is Add of a subscription that watches these paths.
-func (l *Subs) AddOf(s engine.Subscription, paths []string) engine.Subscription {
+func (l *Subs) AddOf(s events.Subscription, paths []string) events.Subscription {
 	if s == nil || l == nil {
 		return s
 	}
@@ -63,8 +63,8 @@ func (l *Subs) add(sub *subscription) *subscription {
 	return sub
 }
 
-// Cause implements engine.Subscription.
-func (s *subscription) Cause() engine.Cause {
+// Cause implements events.Subscription.
+func (s *subscription) Cause() events.Cause {
 	s.of.mu.Lock()
 	defer s.of.mu.Unlock()
 	c := s.Subscription.Cause()
@@ -72,7 +72,7 @@ func (s *subscription) Cause() engine.Cause {
 	return take(&s.forRes, c)
 }
 
-// Close implements engine.Subscription.
+// Close implements events.Subscription.
 func (s *subscription) Close() {
 	s.Subscription.Close()
 	s.of.mu.Lock()
@@ -90,7 +90,7 @@ func (s *subscription) Close() {
 }
 
 // Led returns, for the loop, what led to the wake-ups of the vertex since it asked last.
-func (l *Subs) Led() (c engine.Cause) {
+func (l *Subs) Led() (c events.Cause) {
 	if l == nil || l.last.Load() == nil {
 		return c
 	}
@@ -107,9 +107,9 @@ func (l *Subs) Led() (c engine.Cause) {
 }
 
 // add keeps a cause for its vertex.
-func add(to **engine.Cause, c engine.Cause) {
+func add(to **events.Cause, c events.Cause) {
 	switch {
-	case c == (engine.Cause{}):
+	case c == (events.Cause{}):
 	case *to == nil:
 		kept := c // so that c itself stays on the stack
 		*to = &kept
@@ -119,7 +119,7 @@ func add(to **engine.Cause, c engine.Cause) {
 }
 
 // take returns the kept causes, and c after them, and keeps them no more.
-func take(from **engine.Cause, c engine.Cause) engine.Cause {
+func take(from **events.Cause, c events.Cause) events.Cause {
 	if *from == nil {
 		return c
 	}

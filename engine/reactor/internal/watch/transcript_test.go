@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/events"
 	"github.com/reactivegraph/mgmt/engine/hosting"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/transcript"
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/watch"
@@ -44,9 +45,9 @@ type script struct {
 
 // source is a subscription with what has happened since it was asked.
 type source struct {
-	engine.Subscription
-	wrapped engine.Subscription
-	cause   engine.Cause
+	events.Subscription
+	wrapped events.Subscription
+	cause   events.Cause
 	close   func()
 }
 
@@ -56,9 +57,9 @@ func (s *source) Close() {
 	}
 }
 
-func (s *source) Cause() engine.Cause {
+func (s *source) Cause() events.Cause {
 	c := s.cause
-	s.cause = engine.Cause{}
+	s.cause = events.Cause{}
 	return c
 }
 
@@ -93,7 +94,7 @@ type host struct {
 }
 
 // Notify implements hosting.Notifier.
-func (h host) Notify(paths []string, _ engine.WatchOptions, n hosting.Notice) (engine.Subscription, error) {
+func (h host) Notify(paths []string, _ events.Options, n hosting.Notice) (events.Subscription, error) {
 	h.s.notice = n
 	h.s.tell("subscribes to " + strings.Join(paths, " "))
 	switch h.first {
@@ -213,7 +214,7 @@ func (s *script) subs(word string, args []string) string {
 	case "cause":
 		c := &s.sources[args[0]].cause
 		if c.Merged == 0 {
-			*c = engine.Cause{Source: "test", Path: args[1]}
+			*c = events.Cause{Source: "test", Path: args[1]}
 		}
 		c.Merged++
 		c.Resync = c.Resync || len(args) > 2
@@ -225,7 +226,7 @@ func (s *script) subs(word string, args []string) string {
 		s.sources[args[0]].wrapped.Close()
 	case "notify":
 		h := host{s: s, first: strings.Join(args[1:], "")}
-		if err := s.v.Context().Subscribe(h, args[:1], engine.WatchOptions{}, s.v.Subs(), s); err != nil {
+		if err := s.v.Context().Subscribe(h, args[:1], events.Options{}, s.v.Subs(), s); err != nil {
 			return err.Error()
 		}
 	case "armed":
@@ -242,8 +243,8 @@ func (s *script) subs(word string, args []string) string {
 	return ""
 }
 
-func show(c engine.Cause) string {
-	if c == (engine.Cause{}) {
+func show(c events.Cause) string {
+	if c == (events.Cause{}) {
 		return "nothing"
 	}
 	return fmt.Sprintf("%s, %d events, resync: %t", c.Path, c.Merged, c.Resync)
