@@ -18,6 +18,8 @@ import (
 
 	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/engine/journal"
+	"github.com/reactivegraph/mgmt/engine/records"
+	"github.com/reactivegraph/mgmt/internal/await"
 )
 
 // The test program is also the daemon that is killed.
@@ -157,4 +159,30 @@ func TestKilledAnywhere(t *testing.T) {
 		t.Errorf("%d events were told, and %d of them are listed", total, len(got))
 	}
 	t.Logf("%d events, %d messages, %d tries", len(want), len(bodies), tries)
+}
+
+// TestKilledBeforeTheFirstMessage: what happened in the first start of a receiver is told after a kill, though no message was queued yet.
+func TestKilledBeforeTheFirstMessage(t *testing.T) {
+	h := newHook(t)
+	first := newRig(t)
+	first.start(h.settings(", group: 1h"))
+	await.Until(t, "the receiver", func() bool { return first.of("ops").Name != "" })
+	id := first.happens("failed", "file[/a]", "")
+	killed := journal.NewMemory() // what is in the store now
+	for rec, err := range first.store.Records(t.Context(), "notices") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := killed.Commit(t.Context(), []records.Write{{Table: "notices", Key: rec.Key, Value: rec.Value}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first.stop()
+	second := &rig{t: t, store: killed, history: first.history}
+	second.start(h.settings(""))
+	second.stop()
+	got := h.messages()
+	if len(got) != 2 || len(got[1].Events) != 1 || got[1].Events[0].ID != id {
+		t.Errorf("%d messages, the second of %v: want event %d in both", len(got), got[len(got)-1].Events, id)
+	}
 }

@@ -109,17 +109,22 @@ func (n *Notices) apply(ctx context.Context, all *sync.WaitGroup) error {
 			continue
 		}
 		w := newWorker(n, r)
-		switch err := w.q.load(context.WithoutCancel(ctx)); { // at the end, too: what has happened is queued
-		case errors.Is(err, errEmpty):
-			w.q.mark.Cursor = max(cmp.Or(n.first, end), 1) - 1
-		case err != nil:
+		whole := context.WithoutCancel(ctx) // at the end, too: what has happened is queued
+		err := w.q.load(whole)
+		if errors.Is(err, errEmpty) {
+			// The cursor is kept before anything is read: a kill before the first message loses no event.
+			err = w.q.put(whole, Message{}, max(cmp.Or(n.first, end), 1)-1, 0)
+		}
+		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		next[r.Name] = w
 		w.start(ctx, all)
 	}
-	n.first = 0 // later ones begin with the events of their time
+	if errs == nil {
+		n.first = 0 // later ones begin with the events of their time
+	}
 	n.mu.Lock()
 	n.now = next
 	n.mu.Unlock()

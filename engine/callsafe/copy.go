@@ -155,7 +155,7 @@ func ours(t reflect.Type) bool {
 	}
 	if below, ok := strings.CutPrefix(t.PkgPath(), contract); ok {
 		switch below {
-		case "", "/bus", "/callsafe", "/reversal", "/schema", "/world":
+		case "", "/bus", "/callsafe", "/failure", "/reversal", "/schema", "/world":
 			return true
 		}
 	}
