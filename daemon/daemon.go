@@ -92,6 +92,7 @@ type Daemon struct {
 
 	exporter   *metricsPart // of the metrics; nil for none
 	notices    *noticesPart
+	past       *pastPart
 	systemd    *systemdPart
 	runContext context.Context // done when the end of Run was asked for
 	renewal    renewal
@@ -228,12 +229,12 @@ func (d *Daemon) configure() {
 }
 
 // standard returns the parts of the Config. Their order counts: the socket serves the figures of metrics, and those that go beside the graph
-// wrap each other, so files, the last, watches what all before it read. Notices are begun before the socket, whose recorder makes the events.
+// wrap each other: the past keeps what all before it read, and files, the last, watches that. Notices are begun before the socket, whose recorder makes the events.
 func (d *Daemon) standard() []Part {
 	d.exporter = &metricsPart{Metrics: d.Config.Metrics}
-	d.systemd, d.notices = &systemdPart{}, &noticesPart{}
+	d.systemd, d.notices, d.past = &systemdPart{}, &noticesPart{}, &pastPart{}
 	return []Part{
-		&statusFile{path: d.StatusFile}, d.exporter, d.notices, &socketPart{}, d.systemd, &objectsPart{}, &deploysPart{}, &filesPart{},
+		&statusFile{path: d.StatusFile}, d.exporter, d.notices, &socketPart{}, d.systemd, &objectsPart{}, &deploysPart{}, d.past, &filesPart{},
 	}
 }
 

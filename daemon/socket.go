@@ -166,7 +166,8 @@ func (p *socketPart) Start(_ context.Context, e *mgmt.Engine) error {
 	}
 	d := p.d
 	p.opt.Engine, p.opt.History, p.opt.Folders = e, e.History(), foldersOf(e)
-	p.opt.Graphs = newGraphInput(d.input.Load, e, d.rereading, d.waiting)
+	graphs := newGraphInput(d.input.Load, e, d.rereading, d.waiting)
+	p.opt.Graphs, p.opt.Kept = graphs, d.past.kept(graphs)
 	d.Go(func(ctx context.Context) { p.rec.Run(ctx, p.opt.History) })
 	if p.remote != nil {
 		d.Go(func(ctx context.Context) {

@@ -138,6 +138,10 @@ var pathsElsewhere = map[string][]string{
 		"service/journal.go OpenJournal",
 	},
 	"the state folder, which run refuses if others can write it": {
+		"daemon/past/keeper.go Open",
+		"daemon/past/keeper.go load",
+		"daemon/past/keeper.go update",
+		"daemon/past/keeper.go write",
 		"engine/control/proposals.go load",
 		"engine/control/proposals.go setAside",
 		"daemon/state/hold.go hold",

@@ -189,21 +189,26 @@ func (f *decideFlags) show(a *cli.App, w io.Writer, list []control.Resource) err
 		if r.Held.Omitted {
 			b.WriteString("  too many wait: select fewer to see what it would change\n")
 		}
-		for i := range r.Held.Changes {
-			c := render.ChangeOf(&r.Held.Changes[i])
-			from, isFrom := c.From.(string)
-			to, isTo := c.To.(string)
-			if c.Verb == engine.Updated && (isFrom || isTo) && len(from)+len(to) > maxLine { // a line shows a part of a long text
-				fmt.Fprintf(&b, "  %s:\n", render.Visible(c.Field))
-				render.WriteDiff(&b, s, from, to)
-			} else {
-				fmt.Fprintf(&b, "  %s\n", render.ChangeLine(c))
-			}
-		}
+		writeChanges(&b, s, r.Held.Changes)
 	}
 	if len(list) == 0 {
 		b.WriteString("nothing waits for an approval\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// writeChanges writes changes, a long text as a diff.
+func writeChanges(b *strings.Builder, s render.Style, list []control.Change) {
+	for i := range list {
+		c := render.ChangeOf(&list[i])
+		from, isFrom := c.From.(string)
+		to, isTo := c.To.(string)
+		if c.Verb == engine.Updated && (isFrom || isTo) && len(from)+len(to) > maxLine { // a line shows a part of a long text
+			fmt.Fprintf(b, "  %s:\n", render.Visible(c.Field))
+			render.WriteDiff(b, s, from, to)
+		} else {
+			fmt.Fprintf(b, "  %s\n", render.ChangeLine(c))
+		}
+	}
 }

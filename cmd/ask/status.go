@@ -260,7 +260,7 @@ func (f *statusFlags) follow(ctx context.Context, a *cli.App) error {
 // Times, spans and counts of runs are left out.
 func unhurried(st *control.Status) string {
 	var b strings.Builder
-	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Awaits, st.StoreLost != nil, st.StateLost != nil, st.StateLost.Bad())
+	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Pinned != nil, st.Awaits, st.StoreLost != nil, st.StateLost != nil, st.StateLost.Bad())
 	if st.Selected != nil {
 		fmt.Fprint(&b, st.Selected.None)
 	}
@@ -325,6 +325,9 @@ func (f *statusFlags) text(st *control.Status, s render.Style, now time.Time) st
 	}
 	if st.Refused != "" {
 		fmt.Fprintf(&b, "%s: %s\n", s.Paint(render.Red, "the newest graph was refused, the last good one stays in effect"), render.Visible(st.Refused))
+	}
+	if p := st.Pinned; p != nil {
+		fmt.Fprintf(&b, "%s to graph %d, until the input has another graph, or mgmt resume%s\n", s.Paint(render.Yellow, "rolled back"), p.Number, pinnedText(p))
 	}
 	if st.Held != "" {
 		fmt.Fprintf(&b, "%s %s\n", s.Paint(render.Yellow, "the newest graph is"), render.Visible(st.Held))
@@ -499,4 +502,15 @@ func stateColor(word string) string {
 	default:
 		return render.Yellow
 	}
+}
+
+// pinnedText says who has asked for a rollback, and why.
+func pinnedText(p *control.Pinned) (text string) {
+	if p.By != "" {
+		text += "; by " + render.OneLine(p.By)
+	}
+	if p.Reason != "" {
+		text += ": " + render.OneLine(p.Reason)
+	}
+	return text
 }

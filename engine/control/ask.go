@@ -180,6 +180,9 @@ func (s *Server) status(now *reactor.Snapshot, wanted func(*reactor.Status) bool
 		out.StateLost = s.opt.StateLost()
 	}
 	out.Notices = s.badNotices()
+	if s.opt.Kept != nil {
+		out.Pinned = s.opt.Kept.Pinned()
+	}
 	out.Generation, out.ExitCode = now.Rest.Generation, out.Code()
 	asked := 0
 	for i := range now.Statuses {

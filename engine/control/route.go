@@ -112,6 +112,16 @@ func (s *Server) graphRoutes() []httpd.Route {
 			Method: "GET", Pattern: "/v1/hosts", Summary: "The hosts that share the store: those that are there, and those that the operator has admitted and that are gone.",
 			Answer: Hosts{}, Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable}, Serve: s.getHosts,
 		},
+		{Method: "GET", Pattern: "/v1/graphs", Summary: "The graphs that took effect, the newest first, and the rollback that is pinned.", Answer: GraphList{}, Errors: []int{http.StatusNotFound}, Serve: s.getGraphs},
+		{
+			Method: "GET", Pattern: "/v1/graphs/diff", Summary: "How two graphs that took effect differ, resource by resource, without secrets.",
+			Doc: "Only root and the user that the daemon runs as may ask.",
+			Params: []httpd.Param{
+				{Name: "from", Doc: "The number of a graph.", Type: "integer", Need: true},
+				{Name: "to", Doc: "The number of the other one, the newest if absent.", Type: "integer"},
+			},
+			Answer: GraphDiff{}, Errors: []int{http.StatusNotFound}, Serve: s.getGraphDiff,
+		},
 		{Method: "GET", Pattern: "/v1/notices", Summary: "Who is told of events, with the queues.", Answer: NoticeList{}, Serve: s.getNotices},
 		{Method: "GET", Pattern: "/v1/dump", Summary: "What each resource that is not settled does or waits for, for people.", Types: []string{text}, Serve: s.getDump},
 		{Method: "GET", Pattern: "/v1/metrics", Summary: "The metrics, for Prometheus.", Types: []string{text}, Serve: s.getMetrics},
@@ -159,6 +169,11 @@ func (s *Server) orderRoutes() []httpd.Route {
 			Doc:  "Only root and the user that the daemon runs as may ask. A graph that is refused leaves the file as it was.",
 			Body: ApplyRequest{}, MaxBody: 2*MaxDocument + maxBody, // with the escapes of JSON
 			Answer: Verdict{}, Errors: []int{http.StatusConflict}, Lasting: httpd.Always, Serve: s.postApply,
+		},
+		{
+			Method: "POST", Pattern: "/v1/rollback", Summary: "Have an earlier graph take effect, and keep it until the input has another one, or until resume.",
+			Doc: "Only root and the user that the daemon runs as may ask.", Body: RollbackRequest{},
+			Answer: Verdict{}, Errors: []int{http.StatusNotFound, http.StatusConflict}, Lasting: httpd.Always, Serve: s.postRollback,
 		},
 		{Method: "POST", Pattern: "/v1/pause", Summary: "Leave a resource alone, or everything.", Body: PauseRequest{}, Answer: Done{}, Serve: s.postPause},
 		{

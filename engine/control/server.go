@@ -41,6 +41,7 @@ type Options struct {
 	Recorder *Recorder
 	History  History               // that of the Recorder's Run
 	Metrics  httpd.Handler         // of GET /v1/metrics; without it the answer is 404
+	Kept     Kept                  // of /v1/graphs and /v1/rollback; without it the answer is 404
 	Graphs   Graphs                // of POST /v1/reload and /v1/apply; without it the answer is 404
 	Logger   *slog.Logger          // discards when nil
 	Clock    clock.Clock           // of time spans; nil for that of the machine

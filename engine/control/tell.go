@@ -211,6 +211,11 @@ func (s *Server) resume(r *http.Request, id string) error {
 	if _, err := s.opt.Engine.Resume(r.Context(), which); err != nil {
 		return err
 	}
+	if which.All && s.opt.Kept != nil {
+		if err := s.opt.Kept.Unpin(calling(r)); err != nil {
+			return err
+		}
+	}
 	return s.opt.Engine.Told(r.Context()) // the speaker is noted until then
 }
 

@@ -238,3 +238,6 @@ func Shorten(s string) string {
 	}
 	return s
 }
+
+// Reveal returns the text of a scalar in clear, and whether no message may show it. It is for who keeps the node where nobody else reads it.
+func (n *Node) Reveal() (text string, secret bool) { return n.text(), n.concealed() }
