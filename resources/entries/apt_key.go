@@ -74,7 +74,7 @@ The title is the id, or ` + "`6F6B15509CF8E59E6E469F327F438280EF8D349F in /etc/a
 			{Pattern: `\A(?<keyring>)`, Doc: "Any other text, with id as an own parameter."},
 		},
 		Require: []provider.Relation{
-			{Kind: "file", Titles: []string{"$source"}},
+			{Kind: "file", Titles: []string{"$source", "$keyring"}},
 			{Kind: "package", Titles: []string{"apt", "gnupg", "gpg"}},
 		},
 		Features: provider.Canonicalize | provider.SimpleGetFilter,
