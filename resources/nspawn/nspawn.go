@@ -15,6 +15,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/names"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/received"
 	"github.com/reactivegraph/mgmt/resources/internal/rules"
 	"github.com/reactivegraph/mgmt/resources/internal/virtualkind"
@@ -66,8 +67,10 @@ type Res struct {
 	held []engine.Res // what kids has
 	seen *lastSeen
 
-	kind *virtual.Kind            // of the service; nil for that of the default registry
-	root func(name string) string // below which the files are, for tests; else nil
+	kind *virtual.Kind // of the service; nil for that of the default registry
+	// In tests, the machine is another one: root gives the folder that it is below, nil for none, and locks are those of its package managers.
+	root  func(name string) string
+	locks []pkglock.Lock
 }
 
 // Sends is what a container sends.
@@ -77,7 +80,7 @@ type Sends struct {
 
 // Default returns a container that runs.
 func (r *Res) Default() engine.Res {
-	return &Res{State: svc.Running, kind: r.kind, root: r.root}
+	return &Res{State: svc.Running, kind: r.kind, root: r.root, locks: r.locks}
 }
 
 // Sends says what is sent.
@@ -205,6 +208,7 @@ func (r *Res) service() *svc.Res {
 	if r.absent() {
 		s.State, s.Startup = svc.Stopped, svc.Disabled
 	}
+	s.WaitFor(r.locks)
 	traits.Child("svc", r.unit(), s)
 	return s
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/reactivegraph/mgmt/resources/file"
 	"github.com/reactivegraph/mgmt/resources/internal/files"
 	"github.com/reactivegraph/mgmt/resources/internal/kindtest"
+	"github.com/reactivegraph/mgmt/resources/internal/pkglock"
 	"github.com/reactivegraph/mgmt/resources/internal/private"
 	mountkind "github.com/reactivegraph/mgmt/resources/mount"
 	"github.com/reactivegraph/mgmt/resources/pkg"
@@ -93,7 +94,7 @@ func (w *world) rootOf(name string) string {
 }
 
 func (w *world) res(name string, want Res) *Res {
-	r := &Res{State: want.State, Startup: want.Startup, Settings: want.Settings, Force: want.Force, root: w.rootOf, kind: w.kind}
+	r := &Res{State: want.State, Startup: want.Startup, Settings: want.Settings, Force: want.Force, root: w.rootOf, kind: w.kind, locks: []pkglock.Lock{}}
 	r.SetKind("nspawn")
 	r.SetName(name)
 	return r
@@ -171,7 +172,7 @@ func TestNspawnSuite(t *testing.T) {
 			w := newWorld(t)
 			w.first = c.first
 			reg := engine.DefaultRegistry().Without("nspawn")
-			if err := reg.Register("nspawn", func() engine.Res { return &Res{kind: w.kind, root: w.rootOf} }); err != nil {
+			if err := reg.Register("nspawn", func() engine.Res { return &Res{kind: w.kind, root: w.rootOf, locks: []pkglock.Lock{}} }); err != nil {
 				t.Fatal(err)
 			}
 			drifts := map[string]func(*testing.T, string){}

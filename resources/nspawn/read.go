@@ -25,7 +25,7 @@ func (r *Res) Read(ctx context.Context) (engine.Res, error) {
 
 // other returns a container of another name on the same machine.
 func (r *Res) other(name string) *Res {
-	c := &Res{init: r.init, root: r.root, kind: r.kind}
+	c := &Res{init: r.init, root: r.root, kind: r.kind, locks: r.locks}
 	c.SetKind(r.Kind())
 	c.SetName(name)
 	return c

@@ -74,8 +74,11 @@ type Res struct {
 	virtualkind.Backed
 	// seen is what Watch and CheckApply know together. It is of one life of the resource.
 	seen  *seen
-	locks []pkglock.Lock // while another process holds one of them, nothing is done; nil for pkg.Locks
+	locks []pkglock.Lock // while another process holds one of them, nothing is done; nil for those of the machine
 }
+
+// WaitFor replaces the locks of the package managers of the machine, for a test on another one. It is called before Init.
+func (r *Res) WaitFor(locks []pkglock.Lock) { r.locks = locks }
 
 // Default returns a service of which nothing is said.
 func (r *Res) Default() engine.Res {
