@@ -39,9 +39,9 @@ func (p *noticesPart) Open(_ context.Context, d *Daemon) error {
 }
 
 // Start implements Part. It comes before the recorder begins, so the first event is told, too.
-func (p *noticesPart) Start(_ context.Context, e *mgmt.Engine) error {
+func (p *noticesPart) Start(ctx context.Context, e *mgmt.Engine) error {
 	d := p.d
-	p.Begin(notices.Options{
+	p.Begin(ctx, notices.Options{
 		Sending: notices.Sending{Host: d.Host, Program: d.Program, Log: d.Log, Command: p.command},
 		Store:   e.Store(), History: e.History(), Hurry: d.Options.Abandon,
 		Look: func(resource string) (module string, labels map[string]string) {

@@ -54,7 +54,7 @@ func child(list, path string) error {
 		return err
 	}
 	n := notices.New(ready)
-	n.Begin(notices.Options{Sending: notices.Sending{Host: "web1"}, Store: j, History: j.History(), Look: func(string) (string, map[string]string) { return "", nil }})
+	n.Begin(context.Background(), notices.Options{Sending: notices.Sending{Host: "web1"}, Store: j, History: j.History(), Look: func(string) (string, map[string]string) { return "", nil }})
 	go n.Run(context.Background())
 	for i := 0; ; i++ {
 		outcome := "changed"

@@ -62,11 +62,15 @@ func (n *Notices) Set(list []*Ready) {
 	nudge(n.wake)
 }
 
-// Begin takes the options. Receivers that are new are told of the events from now on.
-func (n *Notices) Begin(o Options) {
+// Begin takes the options. Receivers that are new are told of the events from now on: where they begin is in the store when Begin returns,
+// so that a kill before their first message loses nothing. What the store refuses Run tries again.
+func (n *Notices) Begin(ctx context.Context, o Options) {
 	o.complete()
 	n.opt = o
 	_, n.first = o.History.Bounds()
+	for _, r := range n.want {
+		_ = newWorker(n, r).q.begin(ctx, n.first)
+	}
 }
 
 // Run works until ctx ends. Then it queues what has happened until then, and tries once to send what is queued.
@@ -110,10 +114,9 @@ func (n *Notices) apply(ctx context.Context, all *sync.WaitGroup) error {
 		}
 		w := newWorker(n, r)
 		whole := context.WithoutCancel(ctx) // at the end, too: what has happened is queued
-		err := w.q.load(whole)
-		if errors.Is(err, errEmpty) {
-			// The cursor is kept before anything is read: a kill before the first message loses no event.
-			err = w.q.put(whole, Message{}, max(cmp.Or(n.first, end), 1)-1, 0)
+		err := w.q.begin(whole, cmp.Or(n.first, end))
+		if err == nil {
+			err = w.q.load(whole)
 		}
 		if err != nil {
 			errs = append(errs, err)

@@ -119,7 +119,7 @@ func read(t testing.TB, text string) []*notices.Ready {
 // start begins to tell receivers; stop ends it as the end of a daemon does.
 func (g *rig) start(text string) {
 	g.Notices = notices.New(read(g.t, text))
-	g.Begin(notices.Options{
+	g.Begin(context.Background(), notices.Options{
 		Sending: notices.Sending{Host: "web1", Clock: g.clock, Log: slog.New(slog.NewTextHandler(&locked{w: &g.log}, nil)), Command: g.command},
 		Store:   g.store, History: g.history, Hurry: g.hurry, Look: func(string) (string, map[string]string) { return "web", map[string]string{"tier": "db"} },
 	})

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -56,20 +55,21 @@ type queued struct {
 	body    []byte
 }
 
-// errEmpty is the mark of a receiver that has none yet.
-var errEmpty = errors.New("the receiver is new")
-
-// load reads what the store has of the receiver. It is errEmpty where that is nothing.
-func (q *queue) load(ctx context.Context) error {
-	found := false
+// begin reads the mark. A receiver that has none is new: it begins before the event first, and that is kept.
+func (q *queue) begin(ctx context.Context, first uint64) error {
 	for rec, err := range q.store.Records(ctx, cursors) {
 		if err != nil {
 			return err
 		}
-		if rec.Key == q.r.Name {
-			found = json.Unmarshal(rec.Value, &q.mark) == nil
+		if rec.Key == q.r.Name && json.Unmarshal(rec.Value, &q.mark) == nil {
+			return nil
 		}
 	}
+	return q.put(ctx, Message{}, max(first, 1)-1, 0)
+}
+
+// load reads the messages.
+func (q *queue) load(ctx context.Context) error {
 	for rec, err := range q.store.Records(ctx, messages+q.r.Name) {
 		if err != nil {
 			return err
@@ -78,9 +78,6 @@ func (q *queue) load(ctx context.Context) error {
 		if json.Unmarshal(rec.Value, m) == nil {
 			q.add(queued{rec.Key, m.At, m.Total + m.Dropped, m, rec.Value})
 		}
-	}
-	if !found {
-		return errEmpty
 	}
 	return nil
 }
