@@ -1,4 +1,5 @@
 # make typescript  bin/mgmt-ts, which runs programs in TypeScript for mgmt, from a module of its own
+# make web     daemon/web/dist, the page that the program has in it, from the sources in web
 # make run     builds mgmt and shows it at work in a temporary folder
 # make test    the tests, from a fresh checkout; its last lines name the programs that a test has missed
 # make quick   within three minutes: lint and tests of the packages that you have changed, and of those that import them
@@ -31,13 +32,17 @@ MODULES := $(addprefix puppet-module-,$(addprefix puppetlabs-,apache apt haproxy
 # What boots a machine for a test.
 MACHINE := dpkg-dev mmdebstrap systemd-container
 
-.PHONY: help build docker typescript run quick test integration race lint bench soak packages release docs check tools check-tools clean
+.PHONY: help build docker typescript web run quick test integration race lint bench soak packages release docs check tools check-tools clean
 
 build:
 	CGO_ENABLED=0 $(GO) build $(FLAGS) -ldflags '$(LDFLAGS)' -o bin/mgmt ./cmd/mgmt
 
 docker:
 	CGO_ENABLED=0 $(GO) -C docker build $(FLAGS) -ldflags '$(LDFLAGS)' -o ../bin/mgmt-docker ./mgmt-docker
+
+# The page, from its sources in web.
+web:
+	$(GO) -C web run .
 
 typescript:
 	CGO_ENABLED=0 $(GO) -C typescript build -trimpath -ldflags '-s -w' -o ../bin/mgmt-ts ./mgmt-ts
@@ -76,6 +81,9 @@ lint:
 	@$(GO) -C typescript vet ./...
 	@out=$$($(GO) -C typescript fix -diff ./... 2>&1); test -z "$$out" || { echo "$$out"; exit 1; }
 	@staticcheck=$$($(GO) tool -n staticcheck) && cd typescript && "$$staticcheck" ./...
+	@$(GO) -C web vet ./...
+	@out=$$($(GO) -C web fix -diff ./... 2>&1); test -z "$$out" || { echo "$$out"; exit 1; }
+	@staticcheck=$$($(GO) tool -n staticcheck) && cd web && "$$staticcheck" ./...
 
 # The table of what things cost, as ratios to a floor measured in the same run.
 # To keep it: make bench BENCH='-markdown docs/benchmarks.md'
@@ -112,6 +120,7 @@ tools:
 	@$(GO) mod download
 	@$(GO) -C docker mod download
 	@$(GO) -C typescript mod download
+	@$(GO) -C web mod download
 	@command -v python3 >/dev/null || .ci/install python3 || test "$$CI" != true
 	@{ command -v dbus-daemon && command -v gpg; } >/dev/null || .ci/install dbus-daemon gnupg || test "$$CI" != true
 
@@ -129,6 +138,7 @@ check-tools: tools
 	@{ command -v protoc && /usr/bin/python3 -c 'import grpc'; } >/dev/null || .ci/install protobuf-compiler libprotobuf-dev python3-grpcio || test "$$CI" != true
 	@command -v dockerd >/dev/null || .ci/install docker.io || test "$$CI" != true
 	@{ command -v rsync && command -v vim; } >/dev/null || .ci/install rsync vim || test "$$CI" != true
+	@command -v chromium >/dev/null || .ci/install chromium || test "$$CI" != true
 	@command -v nvim >/dev/null || .ci/install neovim || test "$$CI" != true
 	@{ command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client || test "$$CI" != true
 	@{ command -v systemd-nspawn && command -v mmdebstrap && command -v dpkg-scanpackages; } >/dev/null || .ci/install $(MACHINE) || test "$$CI" != true

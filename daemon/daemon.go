@@ -44,6 +44,7 @@ type Config struct {
 	Socket     Socket
 	Remote     Remote
 	Metrics    Metrics
+	Web        Web
 	Notify     []notices.Receiver // who is told of events
 	StatusFile string             // gets a line, true or false, whenever the graph converges or does not any more; empty for none
 
@@ -93,6 +94,7 @@ type Daemon struct {
 	exporter   *metricsPart // of the metrics; nil for none
 	notices    *noticesPart
 	past       *pastPart
+	web        *webPart
 	systemd    *systemdPart
 	runContext context.Context // done when the end of Run was asked for
 	renewal    renewal
@@ -232,9 +234,9 @@ func (d *Daemon) configure() {
 // wrap each other: the past keeps what all before it read, and files, the last, watches that. Notices are begun before the socket, whose recorder makes the events.
 func (d *Daemon) standard() []Part {
 	d.exporter = &metricsPart{Metrics: d.Config.Metrics}
-	d.systemd, d.notices, d.past = &systemdPart{}, &noticesPart{}, &pastPart{}
+	d.systemd, d.notices, d.web, d.past = &systemdPart{}, &noticesPart{}, &webPart{}, &pastPart{}
 	return []Part{
-		&statusFile{path: d.StatusFile}, d.exporter, d.notices, &socketPart{}, d.systemd, &objectsPart{}, &deploysPart{}, d.past, &filesPart{},
+		&statusFile{path: d.StatusFile}, d.exporter, d.notices, &socketPart{}, d.web, d.systemd, &objectsPart{}, &deploysPart{}, d.past, &filesPart{},
 	}
 }
 

@@ -139,7 +139,7 @@ func (p *socketPart) Open(ctx context.Context, d *Daemon) error {
 	if p.remote, err = d.Remote.Listen(rules, d.Log); err != nil {
 		return err
 	}
-	if p.listener == nil && p.remote == nil && d.Folder.Dir == "" && len(d.Notify) == 0 && d.Reloading.Next == nil {
+	if p.listener == nil && p.remote == nil && d.Folder.Dir == "" && len(d.Notify) == 0 && d.Config.Web.Address == "" && d.Reloading.Next == nil {
 		return nil
 	}
 	p.rec = control.NewRecorder(control.RecorderOptions{Version: d.Version})
@@ -176,11 +176,17 @@ func (p *socketPart) Start(_ context.Context, e *mgmt.Engine) error {
 			}
 		})
 	}
-	if p.listener == nil {
+	if p.listener == nil && d.web.listener == nil {
 		return nil
+	}
+	if d.web.listener != nil {
+		p.opt.Login = d.web.login
 	}
 	s, err := control.NewServer(p.opt)
 	if err != nil {
+		return err
+	}
+	if err := d.web.begin(e, s); err != nil || p.listener == nil {
 		return err
 	}
 	d.Go(func(ctx context.Context) {

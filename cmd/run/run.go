@@ -34,6 +34,7 @@ type runFlags struct {
 	socket  remote.Socket
 	world   inputs.WorldFlags
 	remote  daemon.Remote
+	web     daemon.Web
 	notify  string   // the receivers, as notices.Parse takes them
 	trusted []string // files with the keys whose deploys this host takes
 
@@ -106,6 +107,14 @@ that run was started on is gone.`,
 	cli.Bind(cmd, "converged_exit", &f.exit)
 	cli.Bind(cmd, "converged_status_file", &f.statusFile)
 	cli.Bind(cmd, "notify", &f.notify)
+	cli.Bind(cmd, "web", &f.web.Address)
+	cli.Bind(cmd, "web_cert", (*cli.Place)(&f.web.Cert))
+	cli.Bind(cmd, "web_key", (*cli.Place)(&f.web.Key))
+	cli.Bind(cmd, "web_ca", (*cli.Place)(&f.web.CA))
+	cli.Bind(cmd, "web_hosts", &f.web.Hosts)
+	cli.Bind(cmd, "web_operators", &f.web.Operators)
+	cli.Bind(cmd, "web_proxy", &f.web.Proxy)
+	cli.Bind(cmd, "web_header", &f.web.Header)
 	cli.Bind(cmd, "graphviz", &f.graphviz)
 	cli.Bind(cmd, "max_runtime", &f.maxRuntime)
 	return cmd
@@ -178,7 +187,7 @@ func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
 	d, err := daemon.Open(ctx, daemon.Config{
 		Version: cli.Version(), Log: p.Logger, Stdin: a.In, Graph: f.input.Given(), Env: inputs.Surroundings(a), Kinds: folders,
 		State: f.state.Place, Store: f.world.Config, TrustedKeys: f.trusted, Socket: f.socket.Socket, Remote: f.remote,
-		Metrics: f.metrics, Notify: receivers, StatusFile: f.statusFile, Engine: o, Reloading: daemon.Reloading{Next: r.again, Waiting: r.warnings, Requested: p.Rereading}, Stalled: dump.stalled,
+		Metrics: f.metrics, Web: f.web, Notify: receivers, StatusFile: f.statusFile, Engine: o, Reloading: daemon.Reloading{Next: r.again, Waiting: r.warnings, Requested: p.Rereading}, Stalled: dump.stalled,
 	}, dump, newTrimmer(), liveArea{p})
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok { // of the folders of kinds
 		return f.log.Diagnose(a, ds)

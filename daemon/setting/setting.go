@@ -35,6 +35,14 @@ const (
 	MetricsRemote   Field = "Metrics.Remote"
 	MetricsTextfile Field = "Metrics.Textfile"
 
+	WebAddress   Field = "Web.Address"
+	WebCert      Field = "Web.Cert"
+	WebKey       Field = "Web.Key"
+	WebCA        Field = "Web.CA"
+	WebOperators Field = "Web.Operators"
+	WebProxy     Field = "Web.Proxy"
+	WebHeader    Field = "Web.Header"
+
 	StatusFile Field = "StatusFile"
 )
 
@@ -42,7 +50,8 @@ const (
 func Fields() []Field {
 	return []Field{
 		GraphYAML, GraphCatalog, GraphTS, GraphVars, StatePrefix, StateTemporary, StorePlace, StoreAccept, StorePasswordFile, TrustedKeys,
-		RemoteAddress, RemoteCert, RemoteKey, RemoteCA, RemoteWriters, MetricsAddress, MetricsRemote, MetricsTextfile, StatusFile,
+		RemoteAddress, RemoteCert, RemoteKey, RemoteCA, RemoteWriters, MetricsAddress, MetricsRemote, MetricsTextfile, WebAddress, WebCert, WebKey, WebCA,
+		WebOperators, WebProxy, WebHeader, StatusFile,
 	}
 }
 

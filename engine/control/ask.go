@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
 	"github.com/reactivegraph/mgmt/engine/reactor"
@@ -261,6 +262,9 @@ func liveStyle(g *resgraph.Graph, list []reactor.Status) graph.DrawOptions {
 		st := cmp.Or(by[id], &reactor.Status{Resource: id})
 		kind, _, _ := strings.Cut(id, "[")
 		data := map[string]string{"state": st.State.String()}
+		if m := engine.MetaOf(g.Value(i).Res); m != nil && m.Module != "" {
+			data["module"] = m.Module
+		}
 		if st.Err != nil {
 			data["error"] = st.Err.Error()
 		}

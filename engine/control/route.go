@@ -185,6 +185,10 @@ func (s *Server) orderRoutes() []httpd.Route {
 			Body: DecideRequest{}, Answer: Decided{}, Errors: []int{http.StatusConflict}, Serve: s.postDecide,
 		},
 		{
+			Method: "POST", Pattern: "/v1/login", Summary: "Make a link that opens the page of the daemon once.",
+			Body: LoginRequest{}, Answer: Login{}, Errors: []int{http.StatusNotFound}, Serve: s.postLogin,
+		},
+		{
 			Method: "POST", Pattern: "/v1/retry", Summary: "Try failed resources again at once.",
 			Body: RetryRequest{}, Answer: Retried{}, Errors: []int{http.StatusConflict}, Serve: s.postRetry,
 		},

@@ -59,7 +59,9 @@ type Options struct {
 	// StateLost tells what the state folder has lost; nil where it has lost nothing. It must not block; a nil function is never.
 	StateLost func() *StateLost
 	// Notices tells how those who are told of events stand, in the order of their names. It must not block; nil for nobody.
-	Notices  func() []NoticeReceiver
+	Notices func() []NoticeReceiver
+	// Login makes a link that opens the page of the daemon once, for a person; nil where there is no page.
+	Login    func(who string, readOnly bool) (*Login, error)
 	Known    func(ctx context.Context, resource string) bool // whether kind[name] runs, for references of objects; nil for never
 	Removed  func(context.Context) func(host string) bool    // which hosts the operator has removed; nil for none
 	Version  string

@@ -9,8 +9,9 @@
 //
 //   - Callers. Every request has a Peer. A unix socket (Listen) knows it from the kernel: root, the
 //     daemon's own user and the group of the socket may ask. A TLS listener (ListenTLS) knows it
-//     from a certificate, which its CA has signed; there is no TLS without a certificate. A caller
-//     of a plain TCP listener (ListenTCP) is unknown, and reaches only the routes that are Public;
+//     from a certificate, which its CA has signed; where TLSOptions.Anyone asks
+//     for that, it may have none. It is unknown then. A caller
+//     of a plain TCP listener (ListenTCP) is unknown, too, and reaches only the routes that are Public;
 //     where every route is, so is the description. A listener that was not made here is the
 //     program's own matter: its callers have no Peer, and are admitted.
 //   - A socket has its mode before a client can connect. A socket with a listener is never taken

@@ -21,6 +21,7 @@ type Peer struct {
 
 	Cert *x509.Certificate // which the CA of the listener has signed; nil for none
 	Addr string            // from where, over TCP
+	Name string            // by which a server in front has identified a person; see As
 
 	groups  []uint32 // of a process, besides GID
 	allowed bool
@@ -32,6 +33,8 @@ func (p Peer) String() string {
 	switch {
 	case p.err != nil:
 		return fmt.Sprintf("an unknown caller (%v)", p.err)
+	case p.Name != "":
+		return p.Name
 	case p.Cert != nil:
 		return fmt.Sprintf("%q (%s)", p.Cert.Subject.String(), p.Addr)
 	case p.Local:
@@ -58,6 +61,12 @@ type peerKey struct{}
 func PeerOf(ctx context.Context) (Peer, bool) {
 	p, ok := ctx.Value(peerKey{}).(Peer)
 	return p, ok
+}
+
+// As returns the context of a request that a server in front has admitted, for a Server behind it in the same process: its Peer is the person
+// with a name, who holds nothing of this machine. The server in front answers for what that person may ask.
+func As(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, peerKey{}, Peer{Name: name, allowed: true})
 }
 
 // withPeer notes the other end of c, a connection of l, if l was made here. A

@@ -19,9 +19,12 @@ type Server struct {
 	Table  *Table
 	Limits Limits
 	Admit  func(Peer, *Route) error // refuses a known caller that may not use a route; nil for none. Recheck asks without a route
-	Errors func(error) *Problem     // makes the answer to a client from an error; AsProblem where it is nil
-	Logger *slog.Logger             // discards when nil
-	Clock  clock.Clock              // of time spans; nil for that of the machine
+	// Before looks at each request before its route is looked up, and returns it, perhaps with another context; its error is the answer. It may
+	// set headers of the answer. nil lets all requests through.
+	Before func(http.ResponseWriter, *http.Request) (*http.Request, error)
+	Errors func(error) *Problem // makes the answer to a client from an error; AsProblem where it is nil
+	Logger *slog.Logger         // discards when nil
+	Clock  clock.Clock          // of time spans; nil for that of the machine
 
 	once    sync.Once
 	slots   chan struct{} // holds a token for each request that lasts
@@ -157,7 +160,14 @@ func (s *Server) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		s.holders.note(r.Context(), p)
 		r = r.WithContext(context.WithValue(r.Context(), peerKey{}, p))
 	}
-	answer, err := s.answer(w, r)
+	var err error
+	if s.Before != nil {
+		r, err = s.Before(w, r)
+	}
+	var answer any
+	if err == nil {
+		answer, err = s.answer(w, r)
+	}
 	if err == nil {
 		err = s.reply(w, r, answer)
 	}

@@ -100,6 +100,9 @@ func newEntry(r *Route) (*entry, error) {
 	var names []string
 	for part := range strings.SplitSeq(r.Pattern[1:], "/") {
 		s, err := newSegment(part)
+		if r.Pattern == "/" {
+			err = nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("httpd: the pattern %s: %w", r.Pattern, err)
 		}
@@ -211,7 +214,7 @@ func (e *entry) names() (list []string) {
 func (t *Table) find(method, path string) (e *entry, values []string, others []*Route) {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for _, part := range parts {
-		if dotted(part) != nil {
+		if path != "/" && dotted(part) != nil {
 			return nil, nil, nil
 		}
 	}

@@ -19,10 +19,11 @@ import (
 	"github.com/reactivegraph/mgmt/engine/safepath"
 )
 
-// TLSOptions name the files of a TLS listener, all in PEM and all required.
+// TLSOptions name the files of a TLS listener, all in PEM, and all required but for a CA with Anyone.
 type TLSOptions struct {
 	Cert, Key string // of the server; Cert may hold a chain
 	CA        string // signs the certificates of callers; several may stand in it
+	Anyone    bool   // callers without a certificate reach the routes that are Public
 
 	Logger *slog.Logger // discards when nil
 	Clock  clock.Clock  // nil for that of the machine
@@ -54,7 +55,7 @@ type signature struct {
 func newKeeper(o TLSOptions) (*keeper, error) {
 	o.Clock, o.Logger = clock.Or(o.Clock), cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	k := &keeper{opt: o}
-	if o.Cert == "" || o.Key == "" || o.CA == "" {
+	if o.Cert == "" || o.Key == "" || o.CA == "" && !o.Anyone {
 		return nil, errors.New("a certificate, its key and a CA are all required for TLS")
 	}
 	return k, k.reload()
@@ -128,6 +129,9 @@ func (k *keeper) signatures() (list [3]signature) {
 func (k *keeper) config() (*tls.Config, error) {
 	var texts [3][]byte
 	for i, path := range k.files() {
+		if path == "" {
+			continue // the CA, see newKeeper
+		}
 		text, err := readPEM(path)
 		if err != nil {
 			return nil, err
@@ -139,12 +143,19 @@ func (k *keeper) config() (*tls.Config, error) {
 		return nil, fmt.Errorf("the certificate %s with the key %s: %w", k.opt.Cert, k.opt.Key, err)
 	}
 	pool := x509.NewCertPool()
-	if !pool.AppendCertsFromPEM(texts[2]) {
+	if k.opt.CA != "" && !pool.AppendCertsFromPEM(texts[2]) {
 		return nil, fmt.Errorf("the CA %s has no certificate in PEM", k.opt.CA)
+	}
+	callers := tls.RequireAndVerifyClientCert
+	switch {
+	case k.opt.CA == "":
+		callers = tls.NoClientCert
+	case k.opt.Anyone:
+		callers = tls.VerifyClientCertIfGiven
 	}
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}, Time: k.opt.Clock.Now,
-		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, SessionTicketsDisabled: true,
+		ClientAuth: callers, ClientCAs: pool, SessionTicketsDisabled: true,
 		NextProtos: []string{"http/1.1"},
 	}, nil
 }

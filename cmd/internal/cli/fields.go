@@ -14,6 +14,8 @@ var fieldKeys = map[setting.Field]string{
 	setting.StorePlace: "world", setting.StoreAccept: "accept", setting.StorePasswordFile: "password_file", setting.TrustedKeys: "trusted_keys",
 	setting.RemoteAddress: "api_listen", setting.RemoteCert: "api_cert", setting.RemoteKey: "api_key", setting.RemoteCA: "api_ca", setting.RemoteWriters: "api_writers",
 	setting.MetricsAddress: "prometheus", setting.MetricsRemote: "prometheus_remote", setting.MetricsTextfile: "metrics_textfile",
+	setting.WebAddress: "web", setting.WebCert: "web_cert", setting.WebKey: "web_key", setting.WebCA: "web_ca", setting.WebOperators: "web_operators",
+	setting.WebProxy: "web_proxy", setting.WebHeader: "web_header",
 	setting.StatusFile: "converged_status_file",
 }
 
