@@ -139,6 +139,7 @@ check-tools: tools
 	@command -v dockerd >/dev/null || .ci/install docker.io || test "$$CI" != true
 	@{ command -v rsync && command -v vim; } >/dev/null || .ci/install rsync vim || test "$$CI" != true
 	@command -v chromium >/dev/null || .ci/install chromium || test "$$CI" != true
+	@command -v tmux >/dev/null || .ci/install tmux || test "$$CI" != true
 	@command -v nvim >/dev/null || .ci/install neovim || test "$$CI" != true
 	@{ command -v sshd && command -v ssh-keygen; } >/dev/null || .ci/install openssh-server openssh-client || test "$$CI" != true
 	@{ command -v systemd-nspawn && command -v mmdebstrap && command -v dpkg-scanpackages; } >/dev/null || .ci/install $(MACHINE) || test "$$CI" != true

@@ -18,6 +18,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/plan"
 	"github.com/reactivegraph/mgmt/cmd/run"
 	"github.com/reactivegraph/mgmt/cmd/secret"
+	"github.com/reactivegraph/mgmt/cmd/top"
 	_ "github.com/reactivegraph/mgmt/resources/all"
 )
 
@@ -81,6 +82,7 @@ var verbs = []verbEntry{
 	{name: "secret", make: secret.New},
 	{name: "plugin", make: newPlugin, machine: true},
 	{name: "status", make: ask.NewStatus, machine: true},
+	{name: "top", make: top.New, machine: true},
 	{name: "why", make: ask.NewWhy, machine: true},
 	{name: "events", make: ask.NewEvents, machine: true},
 	{name: "log", make: ask.NewLog, machine: true},

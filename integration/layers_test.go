@@ -115,6 +115,8 @@ var onlyIn = []struct {
 	{"gopkg.in/yaml", []string{"gapi/yaml"}},
 	{"github.com/pelletier/go-toml", []string{"gapi/toml"}},
 	{"github.com/spf13/cobra", []string{"cmd", "cmd/*"}},
+	{"charm.land/bubbletea", []string{"cmd/top"}},
+	{"github.com/charmbracelet/x/ansi", []string{"cmd/top"}},
 	{"github.com/modelcontextprotocol/go-sdk", []string{"engine/agents", "cmd/mcp", "integration"}},
 	{"github.com/Masterminds/semver", []string{"gapi/expand", "engine/provider/puppettype"}},
 	{"github.com/prometheus", []string{"engine/metrics"}},

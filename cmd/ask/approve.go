@@ -13,7 +13,6 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/cmd/internal/remote"
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
-	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
@@ -176,9 +175,6 @@ func namesOf(list []control.Resource) (names []reactor.Proposal) {
 	return names
 }
 
-// maxLine is how long the texts of a change on one line may be together.
-const maxLine = 40
-
 // show writes what each resource wants to change, with the differences of texts.
 func (f *decideFlags) show(a *cli.App, w io.Writer, list []control.Resource) error {
 	var b strings.Builder
@@ -189,26 +185,11 @@ func (f *decideFlags) show(a *cli.App, w io.Writer, list []control.Resource) err
 		if r.Held.Omitted {
 			b.WriteString("  too many wait: select fewer to see what it would change\n")
 		}
-		writeChanges(&b, s, r.Held.Changes)
+		render.WriteChanges(&b, s, r.Held.Changes)
 	}
 	if len(list) == 0 {
 		b.WriteString("nothing waits for an approval\n")
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-// writeChanges writes changes, a long text as a diff.
-func writeChanges(b *strings.Builder, s render.Style, list []control.Change) {
-	for i := range list {
-		c := render.ChangeOf(&list[i])
-		from, isFrom := c.From.(string)
-		to, isTo := c.To.(string)
-		if c.Verb == engine.Updated && (isFrom || isTo) && len(from)+len(to) > maxLine { // a line shows a part of a long text
-			fmt.Fprintf(b, "  %s:\n", render.Visible(c.Field))
-			render.WriteDiff(b, s, from, to)
-		} else {
-			fmt.Fprintf(b, "  %s\n", render.ChangeLine(c))
-		}
-	}
 }

@@ -126,7 +126,7 @@ func diffText(w io.Writer, s render.Style, d *control.GraphDiff) error {
 		if r.Verb != engine.Updated {
 			continue
 		}
-		writeChanges(&b, s, r.Changes)
+		render.WriteChanges(&b, s, r.Changes)
 	}
 	if len(d.Resources) == 0 {
 		fmt.Fprintf(&b, "graph %d and graph %d declare the same\n", d.From, d.To)

@@ -56,7 +56,7 @@ func TestStandText(t *testing.T) {
 		"held by the limit flapping: r (goes on in 1m0s)":         {State: "held", Held: &control.Hold{Limit: "flapping", Reason: "r", For: 60}},
 		"held by the limit budget: r (goes on after mgmt resume)": {State: "held", Held: &control.Hold{Limit: "budget", Reason: "r"}},
 	} {
-		if got := standText(&r, render.Style{}); got != want {
+		if got := render.StandText(&r, render.Style{}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -356,7 +356,7 @@ func (f *statusFlags) text(st *control.Status, s render.Style, now time.Time) st
 			more++
 		default:
 			shown++
-			b.WriteString(s.Name(render.Visible(r.Resource)) + " " + standText(r, s) + "\n")
+			b.WriteString(s.Name(render.Visible(r.Resource)) + " " + render.StandText(r, s) + "\n")
 		}
 	}
 	if all != nil {
@@ -452,56 +452,6 @@ func remoteText(f control.Folder) string {
 		return ", " + render.Visible(f.Remote)
 	}
 	return " is " + render.Visible(f.Remote) + ": changes made elsewhere are seen by meta.poll, and once an hour"
-}
-
-// standText says how one resource stands, and and whether it is also paused.
-// The order of the cases matters: a paused state is told by its pause alone.
-func standText(r *control.Resource, s render.Style) string {
-	switch {
-	case r.Pause == nil:
-		return stateText(r, s)
-	case r.State == resgraph.StatePaused.String():
-		return render.PauseText(r.Pause, s)
-	default:
-		return stateText(r, s) + "; " + render.PauseText(r.Pause, s)
-	}
-}
-
-// stateText says the state of one resource with its reason: the error, the blocking
-// resource, the pause or the limit.
-// A held resource is told by its limit, whatever its state is.
-func stateText(r *control.Resource, s render.Style) string {
-	if r.Held != nil {
-		return render.HeldText(r.Held, s)
-	}
-	text := s.Paint(stateColor(r.State), r.State)
-	switch {
-	case r.Error != "":
-		text += ": " + render.Visible(r.Error) + render.AgainText(r)
-	case r.BlockedBy != "" && r.State == resgraph.StatePaused.String():
-		text += " with " + render.Visible(r.BlockedBy)
-	case r.BlockedBy != "" && r.State == resgraph.StateBlocked.String():
-		text += " by " + render.Visible(r.BlockedBy)
-	case r.BlockedBy != "":
-		text += " for " + render.Visible(r.BlockedBy)
-	case r.WaitsFor != "":
-		text += " for " + render.Visible(r.WaitsFor)
-	case r.Until != "":
-		text += " until " + render.Visible(r.Until) + " has run"
-	}
-	return text
-}
-
-// stateColor is the color of a state.
-func stateColor(word string) string {
-	switch word {
-	case "ok":
-		return render.Green
-	case "failed", "blocked":
-		return render.Red
-	default:
-		return render.Yellow
-	}
 }
 
 // pinnedText says who has asked for a rollback, and why.

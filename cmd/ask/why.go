@@ -115,7 +115,7 @@ func (f *whyFlags) run(ctx context.Context, a *cli.App, resource string) error {
 	if err != nil {
 		return unknown(err, resource)
 	}
-	w := &whyWriter{style: cli.StyleOf(f.color, a), past: past}
+	var texts strings.Builder
 	for i, why := range list {
 		write := f.Output.Write
 		if i > 0 {
@@ -123,98 +123,20 @@ func (f *whyFlags) run(ctx context.Context, a *cli.App, resource string) error {
 		}
 		err := write(a.Out, why, func(io.Writer) error {
 			if i > 0 {
-				w.line(0, "")
+				texts.WriteByte('\n')
 			}
-			w.all(why)
+			texts.WriteString(render.WhyText(why, cli.StyleOf(f.color, a), past))
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if _, err := a.Out.Write([]byte(w.String())); err != nil {
+	if _, err := io.WriteString(a.Out, texts.String()); err != nil {
 		return err
 	}
 	if more > 0 {
 		fmt.Fprintf(a.Err, "and %d more: select fewer to see them\n", more)
 	}
 	return nil
-}
-
-// whyWriter writes runs and their causes for people.
-// It is a buffer, so its methods return no errors. Each level is indented by two blanks.
-type whyWriter struct {
-	strings.Builder
-	style render.Style
-	past  bool // no daemon runs
-}
-
-// line writes an indented line.
-func (w *whyWriter) line(depth int, text string) {
-	w.WriteString(strings.Repeat("  ", depth) + text + "\n")
-}
-
-// all writes the state of a resource and its runs, the newest first. A resource without runs gets
-// a line that says so.
-func (w *whyWriter) all(why *control.Why) {
-	head := w.style.Name(render.Visible(why.Resource)) + " is no longer in the graph"
-	switch {
-	case w.past:
-		head = w.style.Name(render.Visible(why.Resource)) + ", as the last daemon has left it"
-	case why.Status != nil:
-		head = w.style.Name(render.Visible(why.Resource)) + " " + standText(why.Status, w.style)
-	}
-	if why.Member != "" {
-		head += ", and runs for " + render.Visible(why.Member)
-	}
-	w.line(0, head)
-	if len(why.Runs) == 0 {
-		w.line(0, "no run of it is known: it has not run yet, or long ago with nothing to do")
-	}
-	for _, e := range why.Runs {
-		w.line(0, "")
-		w.event(0, e)
-	}
-}
-
-// event writes one event, its changes, and its causes. A cause that is an event itself is written
-// below, with its own causes.
-func (w *whyWriter) event(depth int, e *control.Event) {
-	// An event without a run is a graph, a pause or a start, and has no changes.
-	if e.Run == 0 {
-		w.line(depth, render.EventText(e, w.style))
-		return
-	}
-	text := w.style.Dim(w.style.Moment(e.At)) + " " + w.style.Name(render.Visible(e.Resource)) + " " + render.RunText(e, w.style)
-	if e.Seconds > 0 {
-		text += w.style.Dim(" in " + render.RoundTime(render.SpanOf(e.Seconds)).String())
-	}
-	w.line(depth, text)
-	for i := range e.Changes {
-		w.change(depth+1, &e.Changes[i])
-	}
-	// The daemon bounds how deep the causes go, so the recursion ends.
-	for i := range e.Triggers {
-		t := &e.Triggers[i]
-		w.line(depth+1, "because "+render.CauseText(t, e))
-		if t.By != nil {
-			w.event(depth+2, t.By)
-		}
-	}
-}
-
-// change writes one change, with a diff below it for texts of several lines.
-// The diff has the form that the verb plan gives it.
-func (w *whyWriter) change(depth int, c *control.Change) {
-	change := render.ChangeOf(c)
-	w.line(depth, w.style.Paint(render.Yellow, render.ChangeLine(change)))
-	from, to, ok := render.Texts(change)
-	if !ok {
-		return
-	}
-	var diff strings.Builder
-	render.WriteDiff(&diff, w.style, from, to)
-	for line := range strings.Lines(diff.String()) {
-		w.WriteString(strings.Repeat("  ", depth) + line)
-	}
 }

@@ -327,3 +327,22 @@ func RoundTime(d time.Duration) time.Duration {
 		return d.Round(100 * time.Microsecond)
 	}
 }
+
+// maxLine is how long the texts of a change on one line may be together.
+const maxLine = 40
+
+// WriteChanges writes each change, with the differences of texts.
+func WriteChanges(b *strings.Builder, s Style, changes []control.Change) {
+	for i := range changes {
+		c := ChangeOf(&changes[i])
+		from, isFrom := c.From.(string)
+		to, isTo := c.To.(string)
+		_, _, lines := Texts(c)                                                                   // a line counts them
+		if lines || c.Verb == engine.Updated && (isFrom || isTo) && len(from)+len(to) > maxLine { // a line shows a part of a long text
+			fmt.Fprintf(b, "  %s:\n", Visible(c.Field))
+			WriteDiff(b, s, from, to)
+		} else {
+			fmt.Fprintf(b, "  %s\n", ChangeLine(c))
+		}
+	}
+}

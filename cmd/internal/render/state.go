@@ -7,6 +7,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/reactor"
+	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/selection"
 )
 
@@ -86,4 +87,54 @@ func HeldText(h *control.Hold, s Style) string {
 		return text + fmt.Sprintf(" (goes on in %s)", RoundTime(SpanOf(h.For)))
 	}
 	return text + " (goes on after mgmt resume)"
+}
+
+// StandText says how one resource stands, and and whether it is also paused.
+// The order of the cases matters: a paused state is told by its pause alone.
+func StandText(r *control.Resource, s Style) string {
+	switch {
+	case r.Pause == nil:
+		return stateText(r, s)
+	case r.State == resgraph.StatePaused.String():
+		return PauseText(r.Pause, s)
+	default:
+		return stateText(r, s) + "; " + PauseText(r.Pause, s)
+	}
+}
+
+// stateText says the state of one resource with its reason: the error, the blocking
+// resource, the pause or the limit.
+// A held resource is told by its limit, whatever its state is.
+func stateText(r *control.Resource, s Style) string {
+	if r.Held != nil {
+		return HeldText(r.Held, s)
+	}
+	text := s.Paint(StateColor(r.State), r.State)
+	switch {
+	case r.Error != "":
+		text += ": " + Visible(r.Error) + AgainText(r)
+	case r.BlockedBy != "" && r.State == resgraph.StatePaused.String():
+		text += " with " + Visible(r.BlockedBy)
+	case r.BlockedBy != "" && r.State == resgraph.StateBlocked.String():
+		text += " by " + Visible(r.BlockedBy)
+	case r.BlockedBy != "":
+		text += " for " + Visible(r.BlockedBy)
+	case r.WaitsFor != "":
+		text += " for " + Visible(r.WaitsFor)
+	case r.Until != "":
+		text += " until " + Visible(r.Until) + " has run"
+	}
+	return text
+}
+
+// StateColor is the color of a state.
+func StateColor(word string) string {
+	switch word {
+	case "ok":
+		return Green
+	case "failed", "blocked":
+		return Red
+	default:
+		return Yellow
+	}
 }

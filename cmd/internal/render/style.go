@@ -81,6 +81,8 @@ const (
 	Green  = "32"
 	Yellow = "33"
 	blue   = "34"
+
+	Reverse = "7" // what is selected
 )
 
 // levelWord returns a level as text. The level between information and warning is a
