@@ -478,12 +478,13 @@ func (e *Engine) Check(ctx context.Context, f gapi.Frontend) schema.Diagnostics 
 		}
 		if err == nil {
 			g, ds := gapi.Build(kinds, d)
-			_, ds = gapi.CheckMachine(g, ds, func() engine.Machine {
+			g, ds = gapi.CheckMachine(g, ds, func() engine.Machine {
 				if e.opt.Host != nil {
 					return host.MachineAt(e.opt.Host)
 				}
 				return host.MachineOf((&host.FactReader{Roles: e.opt.Roles, Hostname: e.opt.Hostname}).Facts())
 			}, nil)
+			_, ds = install.Judge(e.reactor.Policy(), g, ds, nil)
 			return ds
 		}
 		return schema.Diagnostics{{Severity: schema.Error, Message: err.Error()}}

@@ -44,6 +44,7 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/host"
+	"github.com/reactivegraph/mgmt/engine/journal"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/records"
@@ -139,7 +140,7 @@ func (o *Options) check() error {
 	switch {
 	case o.Parallel < 0, o.Sema < 0:
 		return errors.New("the options Parallel and Sema must not be negative")
-	case o.ConvergedTimeout < 0, o.MaxRuntime < 0, o.HeartbeatEvery < 0, o.Lease < 0:
+	case o.ConvergedTimeout < 0, o.MaxRuntime < 0, o.ApproveExpiry < 0, o.HeartbeatEvery < 0, o.Lease < 0:
 		return errors.New("times must not be negative")
 	}
 	if _, err := lend.Parse(o.Accept); err != nil {
@@ -272,6 +273,12 @@ type Options struct {
 
 	Approve reactor.Approval // which changes wait for Decide; zero for none
 	Windows reactor.Windows  // when something may be changed; nil for always
+	Policy  reactor.Policy   // judges each graph and each change, see engine/policy; nil for none
+
+	ApproveExpiry time.Duration // how long an approval counts that was not used; reactor.DefaultApproveExpiry when 0
+
+	// Past says what the history knows of a resource, for Policy; nil for nothing. control.PastOf does where its Recorder writes the history.
+	Past func(ctx context.Context, h *journal.History, resource string) reactor.Past
 
 	MaxChanges reactor.Budget    // how much may be altered before the engine holds and waits for Resume; zero means without bound
 	Storm      *reactor.Storm    // when a resource runs too often and is slowed; reactor.DefaultStorm when nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/selection"
@@ -47,6 +48,8 @@ type Step struct {
 	// BlockedBy is the resource that keeps this one from being looked at, with
 	// StateBlocked.
 	BlockedBy string
+	// Policy has the rules that match what it would change. One that denies it makes a failed step.
+	Policy []reactor.Ruling
 	// Left is set on resources that are not in the graph any more: Run would bring
 	// back the state before their first change.
 	Left bool
@@ -60,8 +63,9 @@ func (s Step) MarshalJSON() ([]byte, error) {
 		Err       string `json:",omitempty"`
 		Because   []string
 		BlockedBy string
+		Policy    []reactor.Ruling `json:",omitempty"`
 		Left      bool
-	}{run(s.Run), textOf(s.Err), s.Because, s.BlockedBy, s.Left})
+	}{run(s.Run), textOf(s.Err), s.Because, s.BlockedBy, s.Policy, s.Left})
 }
 
 // Plan looks at the first graph of the frontend and says what Run would do. It
@@ -85,7 +89,39 @@ func Plan(ctx context.Context, o Options, f gapi.Frontend) (*Preview, error) {
 	}
 	g := e.session.graphs.Parts().Grouped()
 	left := e.session.leaving(g)
-	return &Preview{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report, Leaving: left.All, Asking: left.Asking, graph: g}, nil
+	p := &Preview{Graph: g.Name, Steps: c.steps(g, e.statuses), Report: e.report, Leaving: left.All, Asking: left.Asking, graph: g}
+	p.judge(e)
+	return p, nil
+}
+
+// judge has the policy judge each change.
+func (p *Preview) judge(e *Engine) {
+	policy := e.opt.Policy
+	if policy == nil {
+		return
+	}
+	past := e.session.past()
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		at, ok := p.graph.Index(s.Resource)
+		if !ok || s.State != resgraph.StateWouldChange {
+			continue
+		}
+		v := p.graph.Value(at)
+		for _, of := range append([]*resgraph.Vertex{v}, v.Special().Group...) {
+			q := &reactor.Proposed{ID: of.Res.String(), Res: of.Res, Changes: s.Changes, Now: engine.ClockOf(e.host).Now()}
+			q.Secret = func(key string, _ any) bool { return slices.Contains(of.Special().Secret, key) }
+			if past != nil {
+				q.Past = func() reactor.Past { return past(q.ID) }
+			}
+			s.Policy = append(s.Policy, policy.Change(q)...)
+		}
+		if err := reactor.Denied(s.Policy); err != nil {
+			p.Report.Counts[s.State]--
+			s.State, s.Err = resgraph.StateFailed, err
+			p.Report.Counts[s.State]++
+		}
+	}
 }
 
 // Select parts a plan into the resources that a selection has, by the states of the plan, and all others. Of what leaves, the kind and

@@ -159,11 +159,27 @@ func (s *session) reactorOptions() reactor.Options {
 		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly, Layer: s.layer(),
 		Logger: s.lines.logger(&o.Observer, o.Logger), Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: was.All, Asking: was.Asking, Declared: s.declared(),
-		Approve: o.Approve, Windows: o.Windows, MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
+		Approve: o.Approve, Windows: o.Windows, Policy: o.Policy, ApproveExpiry: o.ApproveExpiry, Past: s.past(), Author: s.author, MaxChanges: o.MaxChanges, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping())), Storm: *cmp.Or(o.Storm, new(reactor.DefaultStorm())),
 		Heartbeat: o.Heartbeat, HeartbeatEvery: o.HeartbeatEvery,
 		Noop: o.Noop, Parallel: o.Parallel, Quiet: o.ConvergedTimeout,
 		Listener: s.listener(),
 	}
+}
+
+// past returns what the policy may ask of the history; nil for nothing.
+func (s *session) past() func(resource string) reactor.Past {
+	if s.opt.Past == nil {
+		return nil
+	}
+	return func(resource string) reactor.Past { return s.opt.Past(s.life, s.e.history, resource) }
+}
+
+// author returns who has asked for the graph that takes effect now.
+func (s *session) author() string {
+	if a := s.e.asks.Load(); a != nil && a.who != "" {
+		return a.who
+	}
+	return s.graphs.Origin().By
 }
 
 // layer returns the layer of a plan; nil for a run.
@@ -197,7 +213,7 @@ func (s *session) installing() install.Options {
 	o, to := &s.opt, s.e
 	return install.Options{
 		Reactor: s.reactor, Host: s.host, Hostname: s.hostname, Sharing: s.sharing, Effect: s.state.Effect, Store: s.state.Store,
-		Input: o.Input, Registry: to.registry, Log: o.Logger,
+		Input: o.Input, Registry: to.registry, Policy: s.reactor.Policy, Log: o.Logger,
 		ReadOnly: o.readOnly, NoAutoEdges: o.NoAutoEdges, NoAutoGroup: o.NoAutoGroup, Sema: o.Sema, Leaving: o.Leaving, Life: s.life,
 		Warned:  func(list schema.Diagnostics) { to.tell(Event{Kind: EventWarned, Warnings: list}) },
 		Loaded:  func(whole func() *resgraph.Graph) { to.tell(Event{Kind: EventLoaded, Graph: whole}) },

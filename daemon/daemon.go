@@ -218,7 +218,7 @@ func (d *Daemon) openStore(ctx context.Context) (err error) {
 // configure fills in the options of the engine.
 func (d *Daemon) configure() {
 	o := d.Config.Engine
-	d.renewal.limits = reactor.Limits{MaxChanges: o.MaxChanges, MaxRemovals: o.MaxRemovals, Approve: o.Approve, Windows: o.Windows, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping()))}
+	d.renewal.limits = reactor.Limits{MaxChanges: o.MaxChanges, MaxRemovals: o.MaxRemovals, Approve: o.Approve, Windows: o.Windows, Policy: o.Policy, ApproveExpiry: o.ApproveExpiry, Flapping: *cmp.Or(o.Flapping, new(reactor.DefaultFlapping()))}
 	set := d.set.Load()
 	o.Program, o.Version, o.Logger, o.Stdin = d.Program, d.Version, d.Log, d.Stdin
 	o.Hostname, o.Roles, o.Registry, o.Backends = d.Kinds.Hostname, d.Kinds.Roles, set.Kinds(), set.Catalog()

@@ -148,7 +148,7 @@ func (d *Daemon) take(ctx context.Context, next Next, set *kinds.Set, in *input.
 			return err
 		}
 	}
-	if next.Limits != nil && !reflect.DeepEqual(*next.Limits, d.renewal.limits) {
+	if next.Limits != nil && (next.Limits.Policy != d.renewal.limits.Policy || !reflect.DeepEqual(*next.Limits, d.renewal.limits)) {
 		if err := e.SetLimits(ctx, *next.Limits); err != nil { // the end of the run, or of the request
 			return err
 		}

@@ -14,9 +14,10 @@ import (
 
 // File is a file of tests, as it is written.
 type File struct {
-	Comment string `yaml:"comment"`
-	Graph   string `yaml:"graph" mgmt:"required" doc:"The graph, relative to this file: a file or a folder in YAML, or a program."`
-	Tests   []Test `yaml:"tests" mgmt:"required"`
+	Comment string   `yaml:"comment"`
+	Graph   string   `yaml:"graph" mgmt:"required" doc:"The graph, relative to this file: a file or a folder in YAML, or a program."`
+	Policy  []string `yaml:"policy" doc:"Files with the policy that judges the graph and its changes, relative to this file."`
+	Tests   []Test   `yaml:"tests" mgmt:"required"`
 }
 
 // Test is one life of a simulated machine.
@@ -32,6 +33,7 @@ type Test struct {
 	Machine   any                 `yaml:"machine" doc:"The things that are there at the start, by kind."`
 	Commands  []Command           `yaml:"commands"`
 	Downloads Downloads           `yaml:"downloads" doc:"The contents of addresses that can be reached; or a list of such addresses, whose contents are empty."`
+	Violates  map[string][]string `yaml:"violates" doc:"The resources that violate a rule of the policy, by the name of the rule; all that do, in any step. A graph that the policy denies is expected then, and takes no step."`
 	Steps     []Step              `yaml:"steps"`
 
 	node *schema.Node // for the places of failures

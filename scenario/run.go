@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/clock"
+	"github.com/reactivegraph/mgmt/engine/policy"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -28,8 +29,9 @@ import (
 
 // Options say how tests are run.
 type Options struct {
-	Kinds *engine.Registry // all kinds that graphs may have
-	YAML  yaml.Options     // how a graph is read; its facts and variables are those of the test
+	Kinds  *engine.Registry // all kinds that graphs may have
+	Policy *policy.Policy   // of all tests; nil for none
+	YAML   yaml.Options     // how a graph is read; its facts and variables are those of the test
 
 	// Program returns how the graph at a path is read if a program makes it, else nil. The variables of the test are
 	// the inputs of the program. A nil Program knows no programs.
@@ -65,6 +67,9 @@ func Run(ctx context.Context, path string, f *File, o Options, cover *Coverage) 
 		t := &f.Tests[i]
 		began := clock.System{}.Now()
 		r := &run{test: t, opts: o, cover: cover, graph: f.Graph, loaded: make(chan struct{})}
+		if o.Policy != nil {
+			r.policy = &heard{Policy: o.Policy}
+		}
 		if !filepath.IsAbs(r.graph) {
 			r.graph = filepath.Join(filepath.Dir(path), r.graph)
 		}
@@ -78,10 +83,11 @@ func Run(ctx context.Context, path string, f *File, o Options, cover *Coverage) 
 
 // run is one test that runs.
 type run struct {
-	test  *Test // alone read
-	opts  Options
-	cover *Coverage
-	graph string
+	test   *Test // alone read
+	opts   Options
+	cover  *Coverage
+	graph  string
+	policy *heard // nil for none
 
 	machine *simulate.Machine
 	host    *simulate.Folder
@@ -148,7 +154,11 @@ func (r *run) whole(ctx context.Context) {
 	}
 	if r.refused() {
 		cancel()
-		r.report(r.engine.Wait())
+		if err := r.engine.Wait(); r.onlyViolated(err) {
+			r.violates()
+		} else {
+			r.report(err)
+		}
 		return
 	}
 	for i := range r.test.Steps {
@@ -163,6 +173,7 @@ func (r *run) whole(ctx context.Context) {
 			break
 		}
 	}
+	r.violates()
 	cancel()
 	if err := r.engine.Wait(); err != nil && !errors.Is(err, context.Canceled) {
 		r.report(err)
@@ -256,6 +267,9 @@ func (r *run) start(ctx context.Context) error {
 			},
 			Refused: func(error) { loaded() },
 		},
+	}
+	if r.policy != nil {
+		options.Policy = r.policy
 	}
 	o := r.opts.YAML
 	o.Facts, o.Vars, o.VarFiles = nil, r.test.settings(), nil

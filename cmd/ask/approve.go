@@ -21,6 +21,7 @@ import (
 // Decided is the document of approve and reject for changes.
 type Decided struct {
 	Resources []string           `json:"resources"`         // whose changes were approved or rejected
+	Others    []string           `json:"others,omitempty"`  // those of them that others have to approve, too
 	Waiting   []control.Resource `json:"waiting,omitempty"` // without a selection: what waits for an approval
 }
 
@@ -39,7 +40,9 @@ func NewApprove(a *cli.App) *cobra.Command {
 		Use:   "approve [SELECTION... | NUMBER]",
 		Short: "Approve changes or a proposed graph, or list what waits",
 		Long: `Approve lets the running daemon make changes of the selected resources that wait for
-an approval, since a resource has drift: ask, or the setting approve names them. It
+an approval, since a resource has drift: ask, or the setting approve or a rule of the
+policy names them. Where a rule asks for several persons, each of them approves, and who
+has applied the graph is none of them. An approval that is not used expires. It
 shows each change first, and asks on a terminal; elsewhere --yes answers, or --digest,
 which approves one change that was seen before. If a resource wants to change something
 else by then, nothing is changed, and that waits. Without a selection, approve lists
@@ -124,13 +127,14 @@ func (f *decideFlags) run(ctx context.Context, a *cli.App, args []string) error 
 			return remote.Explained(err)
 		}
 	}
-	return f.Output.Write(a.Out, Decided{Resources: done.Resources}, func(w io.Writer) error {
+	return f.Output.Write(a.Out, Decided{Resources: done.Resources, Others: done.Others}, func(w io.Writer) error {
 		switch {
 		case len(done.Resources) == 0:
 			_, err := fmt.Fprintln(w, "of the selection nothing waits for an approval")
 			return err
 		case f.approve:
-			return writeEach(w, done.Resources, "is approved")
+			made := slices.DeleteFunc(slices.Clone(done.Resources), func(id string) bool { return slices.Contains(done.Others, id) })
+			return errors.Join(writeEach(w, made, "is approved"), writeEach(w, done.Others, "is approved by you, and waits for others"))
 		}
 		return writeEach(w, done.Resources, "is rejected")
 	})

@@ -25,7 +25,8 @@ import (
 type bundler struct {
 	app *cli.App
 	// Its flags are those of a program. The bounds are the defaults, and each host computes the variables of a graph in YAML.
-	input inputs.Flags
+	input  inputs.Flags
+	policy inputs.PolicyFlag
 }
 
 // fill reads the graphs with all that they include, and checks what the hosts will get.
@@ -57,7 +58,8 @@ func (f *bundler) validate(ctx context.Context, w world.World, b *deploy.Bundle)
 	if err != nil {
 		return f.told(err)
 	}
-	if _, ds := gapi.Build(f.app.Kinds(), d); ds.Err() != nil {
+	g, ds := gapi.Build(f.app.Kinds(), d)
+	if g, ds = f.policy.Judge(ctx, f.app, g, ds); g == nil {
 		return f.told(ds)
 	}
 	return nil

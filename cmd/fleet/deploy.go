@@ -76,6 +76,7 @@ lists them and exits with 0. To drop a host for good, use mgmt hosts remove.`,
 	}
 	f.store.flags(cmd)
 	f.bundle.input.ProgramFlags(cmd)
+	f.bundle.policy.Flag(cmd)
 	cli.TypesFlag(a, cmd)
 	cli.GuardFlag(a, cmd) // a writer of root's graph gets root's key, and with it all hosts
 	fl := cmd.Flags()

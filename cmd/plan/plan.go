@@ -17,15 +17,18 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/render"
 	"github.com/reactivegraph/mgmt/cmd/internal/show"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // planFlags are the flags of plan. It has no flags for limits: a plan alters nothing.
 type planFlags struct {
-	input inputs.Flags
-	store planStore
-	steps inputs.Transforms
+	input  inputs.Flags
+	store  planStore
+	steps  inputs.Transforms
+	policy inputs.PolicyFlag
 	// state is only read: refreshes that are pending and states before a first change are there.
 	state  inputs.StateFlags
 	output cli.Output
@@ -77,6 +80,7 @@ leaves, 4 if something failed or is blocked, and 6 for both.`,
 	f.steps.Flags(cmd)
 	f.state.PrefixFlag(cmd)
 	f.store.flags(cmd)
+	f.policy.Flag(cmd)
 	fl := cmd.Flags()
 	cli.Forms(cmd, &f.output, "output format", render.PlanDoc{}, "text")
 	fl.BoolVar(&f.all, "all", false, "also show resources that need no change")
@@ -121,6 +125,11 @@ func (f *planFlags) run(ctx context.Context, a *cli.App) error {
 		return err
 	}
 	opts := inputs.Options(a, p.Logger)
+	var ds schema.Diagnostics
+	if opts.Policy, ds = f.policy.Load(ctx, a); ds.Err() != nil {
+		return log.Diagnose(a, ds)
+	}
+	opts.Past = control.PastOf
 	opts.World, opts.Accept = mgmt.Share(world), f.store.world.Accepts()
 	f.steps.Set(&opts)
 	opts.State, opts.Debug, opts.Input = mgmt.StateIn(dir), f.debug, in.Lasting()
@@ -227,6 +236,13 @@ func (w *planWriter) step(s *mgmt.Step) {
 	}
 	for _, c := range s.Changes {
 		w.change(s, c)
+	}
+	_, ask, warn := reactor.By(s.Policy)
+	for _, r := range ask {
+		fmt.Fprintf(w, "  %s\n", w.style.Paint(render.Yellow, "has to be approved by "+render.Plural(max(r.Approvals, 1), "person")+": "+render.Visible(r.String())))
+	}
+	for _, r := range warn {
+		fmt.Fprintf(w, "  %s\n", w.style.Paint(render.Yellow, "warning: "+render.Visible(r.String())))
 	}
 }
 

@@ -29,6 +29,7 @@ type testFlags struct {
 	junit string
 	// coverage adds the resources and branches that no test has reached; it changes no exit code.
 	coverage bool
+	policy   inputs.PolicyFlag // besides that of each file
 }
 
 // NewTest makes the verb test.
@@ -54,6 +55,7 @@ The exit code is 0 if all tests pass, and 4 if one fails.`,
 	cli.Forms(cmd, &f.output, "format of the results", testsOut{}, "text")
 	fl := cmd.Flags()
 	fl.StringVar(&f.junit, "junit", "", "also write the results to this file, as JUnit XML")
+	fl.StringSliceVar(&f.policy.Files, "policy", nil, "judge the graphs by the rules in these `files`, too")
 	fl.BoolVar(&f.coverage, "coverage", false, "list the resources and branches that no test reaches, and the resources without expectations")
 	_ = cmd.MarkFlagFilename("junit", "xml")
 	return cmd
@@ -78,7 +80,7 @@ func (f *testFlags) run(ctx context.Context, a *cli.App, args []string) error {
 	cover := &scenario.Coverage{}
 	var results []scenario.Result
 	for _, path := range paths {
-		list, err := testFile(ctx, a, path, cover)
+		list, err := f.testFile(ctx, a, path, cover)
 		if err != nil {
 			return err
 		}
@@ -130,7 +132,7 @@ func testFiles(args []string) (paths []string, err error) {
 }
 
 // testFile runs the tests of one file. Only the file itself is read here; the engine reads its graph. The error has the findings of a file that can't be read.
-func testFile(ctx context.Context, a *cli.App, path string, cover *scenario.Coverage) ([]scenario.Result, error) {
+func (f *testFlags) testFile(ctx context.Context, a *cli.App, path string, cover *scenario.Coverage) ([]scenario.Result, error) {
 	src, err := inputs.ReadNamed(a, path)
 	if err != nil {
 		return nil, err
@@ -150,9 +152,21 @@ func testFile(ctx context.Context, a *cli.App, path string, cover *scenario.Cove
 		render.PrintDiagnostics(a.Err, a.Program(), ds)
 		return nil, cli.WithCode(cli.ExitUsage, errors.New(ds.Summary()))
 	}
+	rules := inputs.PolicyFlag{Files: slices.Clip(f.policy.Files)}
+	for _, of := range file.Policy {
+		if !filepath.IsAbs(of) {
+			of = filepath.Join(filepath.Dir(path), of)
+		}
+		rules.Files = append(rules.Files, of)
+	}
+	policy, ds := rules.Rules(ctx, a)
+	if ds.Err() != nil {
+		render.PrintDiagnostics(a.Err, a.Program(), ds)
+		return nil, cli.WithCode(cli.ExitUsage, errors.New(ds.Summary()))
+	}
 	// The kinds are those of the program and of --types. The machine is simulated for each test
 	// anew.
-	return scenario.Run(ctx, path, file, scenario.Options{Kinds: a.Kinds(), YAML: yaml.Options{Source: a.Source()}, Program: func(path string, in map[string]any) gapi.Frontend { return inputs.Tested(a, path, in) }}, cover), nil
+	return scenario.Run(ctx, path, file, scenario.Options{Kinds: a.Kinds(), Policy: policy, YAML: yaml.Options{Source: a.Source()}, Program: func(path string, in map[string]any) gapi.Frontend { return inputs.Tested(a, path, in) }}, cover), nil
 }
 
 // untested is the error of a graph or a module in the place of its tests. It names the file with the tests.

@@ -19,6 +19,7 @@ import (
 type validateFlags struct {
 	folder string // of models
 	input  inputs.Flags
+	policy inputs.PolicyFlag
 	format cli.Findings
 }
 
@@ -55,6 +56,7 @@ command line names no graph.`,
 	cli.ModelsFlag(cmd, &f.folder)
 	inputs.MachineFlags(a, cmd)
 	inputs.FactsFlag(a, cmd)
+	f.policy.Flag(cmd)
 	f.format.Flag(cmd, "format of the findings")
 	return cmd
 }
@@ -75,7 +77,7 @@ func (f *validateFlags) run(ctx context.Context, a *cli.App) error {
 	if err != nil {
 		return errors.Join(models.Err(), err)
 	}
-	ds = append(models, ds...)
+	g, ds = f.policy.Judge(ctx, a, g, append(models, ds...))
 	if err := f.format.Write(a, ds); err != nil {
 		return err
 	}

@@ -178,11 +178,14 @@ func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
 	if ds.Err() != nil {
 		return f.log.Diagnose(a, ds)
 	}
+	if o.Policy, ds = f.limits.Policy.Load(ctx, a); ds.Err() != nil {
+		return f.log.Diagnose(a, ds)
+	}
 	receivers, ds := notices.Parse(f.notify)
 	if ds.Err() != nil {
 		return f.log.Diagnose(a, ds)
 	}
-	r := &resettling{app: a, log: p.Logger, level: p.Level, begun: a.Settled}
+	r := &resettling{app: a, log: p.Logger, level: p.Level, begun: a.Settled, policy: f.limits.Policy}
 	dump := &dumper{p: p}
 	d, err := daemon.Open(ctx, daemon.Config{
 		Version: cli.Version(), Log: p.Logger, Stdin: a.In, Graph: f.input.Given(), Env: inputs.Surroundings(a), Kinds: folders,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
@@ -27,13 +28,15 @@ type resettling struct {
 	log   *slog.Logger
 	level *slog.LevelVar
 
+	policy inputs.PolicyFlag // of the goroutine that reloads
+
 	mu      sync.Mutex
 	begun   config.Resolved // with which the daemon has started, and changes taken over since
 	waiting []string        // the settings that wait for a restart
 }
 
 // again reads the environment, the configuration file and the places of its folders again. It is Next of daemon.Reloading.
-func (r *resettling) again(context.Context) (next daemon.Next, err error) {
+func (r *resettling) again(ctx context.Context) (next daemon.Next, err error) {
 	// Flags do not change in the life of a process, so those of the start count again.
 	now, ds := r.app.Resolve(r.app.Flags)
 	if ds.Err() != nil {
@@ -45,8 +48,8 @@ func (r *resettling) again(context.Context) (next daemon.Next, err error) {
 	app := r.app.With(c.taken)
 	folders, ds := app.KindOptions()
 	next.Kinds = &folders
+	var found schema.Diagnostics
 	if len(c.input) > 0 {
-		var found schema.Diagnostics
 		next.Graph, found = r.other(app, c)
 		ds = append(ds, found...)
 	}
@@ -54,9 +57,12 @@ func (r *resettling) again(context.Context) (next daemon.Next, err error) {
 	if err != nil {
 		return next, err
 	}
-	next.Limits = &limits
-	receivers, found := notices.Parse(shownIn(c.taken, "notify"))
+	r.policy.Files = c.taken["policy"].Texts
+	limits.Policy, found = r.policy.Load(ctx, app)
 	ds = append(ds, found...)
+	next.Limits = &limits
+	receivers, more := notices.Parse(shownIn(c.taken, "notify"))
+	ds = append(ds, more...)
 	next.Notify = &receivers
 	next.Taken = func(kinds, models bool) { r.take(app, c, kinds, models) }
 	next.InEffect = func() { r.moved(c) }
@@ -224,6 +230,11 @@ func limitsOf(r config.Resolved) (l reactor.Limits, err error) {
 	if l.Windows, err = reactor.ParseWindows(shownIn(r, "window")); err != nil {
 		return l, err
 	}
+	var expiry cli.Seconds
+	if err = expiry.Set(shownIn(r, "approve_expiry")); err != nil {
+		return l, err
+	}
+	l.ApproveExpiry = time.Duration(expiry)
 	l.Flapping, err = reactor.ParseFlapping(shownIn(r, "flapping"))
 	return l, err
 }

@@ -77,15 +77,6 @@ var scope = sync.OnceValue(func() *expr.Scope {
 	return s
 })
 
-// compile checks a filter.
-func compile(src string) (*expr.Program, []expr.Fault) {
-	p, faults := scope().Compile(src)
-	if len(faults) == 0 && p.Type().String() != expr.Bool.String() {
-		faults = []expr.Fault{{Message: "it has to be true or false, and this is " + p.Type().String()}}
-	}
-	return p, faults
-}
-
 // eventOf reads an event of the history. look returns module and labels of a resource in the graph.
 func eventOf(entry *journal.Entry, look func(resource string) (module string, labels map[string]string)) Event {
 	var c control.Event

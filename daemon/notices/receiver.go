@@ -140,18 +140,8 @@ func (r *Receiver) check(at *schema.Node) (ds schema.Diagnostics) {
 		ds.Errorf(at.Pos, "a receiver has one of journal, webhook, mail and command, and not %s", strings.Join(sorts, " and "))
 	}
 	if r.Filter != "" {
-		_, faults := compile(r.Filter)
-		of := at.At("filter")
-		for _, f := range faults {
-			pos := of.Pos
-			if of.Text == r.Filter && !strings.Contains(r.Filter, "\n") { // in one line, the place inside it counts
-				pos.Col += int32(f.At)
-				if of.Quoted {
-					pos.Col++
-				}
-			}
-			ds = append(ds, schema.Diagnostic{Pos: pos, Message: "filter: " + f.Message, Suggestion: f.Suggestion})
-		}
+		_, faults := scope().CompileBool(r.Filter)
+		ds = append(ds, expr.Found(at.At("filter"), "filter", r.Filter, faults)...)
 	}
 	if w := r.Webhook; w != nil {
 		if (w.URL == "") == (w.URLFile == "") {
@@ -267,7 +257,7 @@ const (
 
 func (r *Ready) prepare(judge func(files ...string) error) error {
 	if r.Filter != "" {
-		p, faults := compile(r.Filter)
+		p, faults := scope().CompileBool(r.Filter)
 		if len(faults) > 0 {
 			return fmt.Errorf("filter: %s", faults[0].Message)
 		}

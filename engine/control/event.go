@@ -75,7 +75,7 @@ type Event struct {
 	Graph   *Swap          `json:"graph,omitempty"`   // graph
 	Counts  map[string]int `json:"counts,omitempty"`  // converged: vertices by state
 	Pause   *Pause         `json:"pause,omitempty"`   // paused
-	Held    *Hold          `json:"held,omitempty"`    // held, rejected
+	Held    *Hold          `json:"held,omitempty"`    // held, rejected; approved where others have to approve it, too
 	By      string         `json:"by,omitempty"`      // paused, resumed, approved, rejected: who said so over the socket; of a run: the program that made its event
 	Reason  string         `json:"reason,omitempty"`  // approved, rejected: what that person says
 	Dropped int            `json:"dropped,omitempty"` // dropped: how many, where that is known

@@ -298,9 +298,9 @@ func (r *Recorder) Held(resource string, h *reactor.Held) {
 		} else {
 			e.By = r.speaker(resource)
 		}
-		if d := r.decision; d != nil && d.Of(resource) && d.Approve == (h == nil) {
+		if d := r.decision; d != nil && d.Of(resource) && (d.Approve || h != nil) {
 			e.Outcome, e.By, e.Reason = Rejected, d.By, d.Reason
-			if d.Approve {
+			if d.Approve { // with Held where others have to, too
 				e.Outcome = Approved
 			}
 		}

@@ -51,6 +51,7 @@ type DecideRequest struct {
 // Decided is the answer to it.
 type Decided struct {
 	Resources []string `json:"resources"`
+	Others    []string `json:"others,omitempty"` // those of Resources that others have to approve, too
 }
 
 // RetryRequest is the body of POST /v1/retry.
@@ -238,7 +239,10 @@ func (s *Server) postDecide(_ http.ResponseWriter, r *http.Request) (any, error)
 	err := s.opt.Engine.Decide(r.Context(), d)
 	_, other := errors.AsType[*reactor.OtherChangeError](err)
 	_, none := errors.AsType[*reactor.NotAskedError](err)
+	_, person := errors.AsType[*reactor.PersonError](err)
 	switch {
+	case person:
+		return nil, &Error{http.StatusForbidden, err.Error(), ""}
 	case other, none:
 		return nil, &Error{http.StatusConflict, err.Error(), ""}
 	case err != nil:
@@ -247,6 +251,9 @@ func (s *Server) postDecide(_ http.ResponseWriter, r *http.Request) (any, error)
 	done := Decided{Resources: []string{}}
 	for _, p := range req.Changes {
 		done.Resources = append(done.Resources, p.Resource)
+		if st, err := s.opt.Engine.Status(r.Context(), p.Resource); err == nil && req.Approve && st.Held != nil && st.Held.Digest == p.Digest {
+			done.Others = append(done.Others, p.Resource)
+		}
 	}
 	return done, s.opt.Engine.Told(r.Context()) // the decision is noted until then
 }

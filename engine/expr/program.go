@@ -12,6 +12,8 @@ import (
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/reactivegraph/mgmt/engine/schema"
 )
 
 // Program is a compiled expression.
@@ -52,7 +54,7 @@ func (s *Scope) Compile(src string) (*Program, []Fault) {
 	if len(faults) > 0 {
 		return nil, faults
 	}
-	opts := append(limits(a), ordered(a)...)
+	opts := append(limits(a, cmp.Or(s.cost, maxCost)), ordered(a)...)
 	run, err := s.env.Program(checked, opts...)
 	if err != nil { // of a call whose arguments are written out
 		f := Fault{Message: err.Error()}
@@ -67,6 +69,36 @@ func (s *Scope) Compile(src string) (*Program, []Fault) {
 	return &Program{src, a, run, again, fromCEL(checked.OutputType()), readsOf(a, s.names), sent}, nil
 }
 
+// CompileBool is Compile for an expression that is true or false.
+func (s *Scope) CompileBool(src string) (*Program, []Fault) {
+	p, faults := s.Compile(src)
+	if len(faults) == 0 && p.Type().String() != Bool.String() {
+		return nil, []Fault{{Message: "it has to be true or false, and this is " + p.Type().String()}}
+	}
+	return p, faults
+}
+
+// Found returns faults of an expression as findings at its node, which may be absent. key names it.
+func Found(n *schema.Node, key, src string, faults []Fault) (ds schema.Diagnostics) {
+	for _, f := range faults {
+		pos := n.Pos
+		if n.Text == src && !strings.Contains(src, "\n") { // in one line, the place inside it counts
+			pos.Col += int32(f.At)
+			if n.Quoted {
+				pos.Col++
+			}
+		}
+		ds = append(ds, schema.Diagnostic{Pos: pos, Message: key + ": " + f.Message, Suggestion: f.Suggestion})
+	}
+	return ds
+}
+
+// IsTooCostly reports whether an error of Eval says that an expression did not come to an end within its bounds.
+func IsTooCostly(err error) bool {
+	f, ok := errors.AsType[*Fault](err)
+	return ok && f.Err != nil && beyond.MatchString(f.Err.Error())
+}
+
 // Type returns the type of the values that the expression has.
 func (p *Program) Type() Type { return p.out }
 
@@ -75,7 +107,7 @@ func (p *Program) Reads() []Input { return p.reads }
 
 // limits returns the options that bound an evaluation. Tracking costs more than most expressions, so one whose cost can't be more than its own
 // size and that of its values goes without it.
-func limits(a *ast.AST) []cel.ProgramOption {
+func limits(a *ast.AST, cost uint64) []cel.ProgramOption {
 	bounded := true
 	ast.PostOrderVisit(a.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
@@ -88,7 +120,7 @@ func limits(a *ast.AST) []cel.ProgramOption {
 	if bounded {
 		return []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
 	}
-	return []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CostLimit(maxCost), cel.MemoryLimit(maxMemory)}
+	return []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize), cel.CostLimit(cost), cel.MemoryLimit(maxMemory)}
 }
 
 // cheap are functions whose results are no larger than their arguments.

@@ -24,7 +24,8 @@ const (
 type Scope struct {
 	env   *cel.Env
 	names map[string]Type
-	sent  *Sent // nil where nothing is sent
+	sent  *Sent  // nil where nothing is sent
+	cost  uint64 // 0 for maxCost
 
 	// functions are what env has besides the names. With needs them, as the library lets a name of an environment neither go nor change its
 	// type.
@@ -68,6 +69,13 @@ func NewScopeSent(names map[string]Type, sent *Sent, functions ...Function) (*Sc
 	return s, nil
 }
 
+// Within returns the scope with another bound of what one evaluation may cost.
+func (s *Scope) Within(cost uint64) *Scope {
+	t := *s
+	t.cost = cost
+	return &t
+}
+
 // With returns the scope with further names. A name of the scope before is hidden by an equal one.
 func (s *Scope) With(names map[string]Type) (*Scope, error) {
 	all := make(map[string]Type, len(s.names)+len(names))
@@ -85,7 +93,7 @@ func (s *Scope) With(names map[string]Type) (*Scope, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Scope{env, all, s.sent, s.functions}, nil
+	return &Scope{env, all, s.sent, s.cost, s.functions}, nil
 }
 
 // declare returns the options that add names to an environment.

@@ -21,6 +21,7 @@ var (
 	undefined  = lazyregexp.New(`^undefined field '([^']*)'`)
 	noOverload = lazyregexp.New(`^found no matching overload for '([^']*)' applied to '([^']*)'`)
 	noSelect   = lazyregexp.New(`^type '(.*)' does not support field selection`)
+	beyond     = lazyregexp.New(`cost limit exceeded|memory limit`)
 	noKey      = lazyregexp.New(`no such key: (.*)$`)
 )
 

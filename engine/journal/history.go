@@ -237,3 +237,6 @@ func (f *Follower) Close() {
 		}
 	}
 }
+
+// Now returns the time that an entry gets now.
+func (h *History) Now() time.Time { return h.opt.Now() }

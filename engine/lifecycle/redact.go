@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"cmp"
+	"reflect"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -118,3 +119,6 @@ func conceal(x any) any {
 }
 
 func (l *Life) value(x any) any { return l.texts().Value(x) }
+
+// Holds reports whether there is a secret in a value, or a text that the resource must not say.
+func (l *Life) Holds(x any) bool { return secrets.Holds(x) || !reflect.DeepEqual(l.value(x), x) }

@@ -36,25 +36,36 @@ func ParseWindows(s string) (Windows, error) { return hold.ParseWindows(s) }
 type guards struct {
 	approve Approval
 	windows Windows
+	policy  Policy // nil for none
+	expiry  time.Duration
 }
 
-func (g *guards) on() bool { return g.approve.On() || len(g.windows) > 0 }
+func (g *guards) on() bool { return g.approve.On() || len(g.windows) > 0 || g.policy != nil }
 
-// allowed returns why a run that wants to change v may not, as an *AskError or a *ShutError of package hold.
+// allowed returns why a run that wants to change v may not, as an *AskError or a *ShutError of package hold, or a *DeniedError.
 func (x *runner) allowed(v *vertex) error {
 	g, j := x.guards.Load(), v.run.job
+	v.run.mu.Lock()
+	cs := v.run.said.changes
+	v.run.mu.Unlock()
+	rulings := x.judge(g.policy, v, cs)
+	if err := Denied(rulings); err != nil {
+		return err
+	}
 	if left, shut := g.windows.Shut(x.opt.Wall()); shut && !j.resumed {
 		return &hold.ShutError{Windows: g.windows, For: left}
 	}
-	v.run.mu.Lock()
-	defer v.run.mu.Unlock()
-	cs := v.run.said.changes
-	if !g.approve.Asks(v.Res.Kind(), cs) && !(v.meta.Drift == engine.DriftAsk && x.corrects(v, cs)) {
-		return nil
+	persons, why := Persons(rulings)
+	if g.approve.Asks(v.Res.Kind(), cs) || v.meta.Drift == engine.DriftAsk && x.corrects(v, cs) {
+		persons = max(persons, 1)
 	}
-	if digest := hold.Digest(x.salt(), v.ID, declaration(v), cs); digest != j.approved {
-		return &hold.AskError{Digest: digest}
+	if persons > 0 {
+		digest := hold.Digest(x.salt(), v.ID, declaration(v), cs)
+		if !j.approved.Covers(digest, persons, x.opt.Wall()) {
+			return &hold.AskError{Digest: digest, Persons: persons, Why: why, Expired: j.approved != nil && j.approved.Digest == digest && j.approved.Persons >= persons}
+		}
 	}
+	x.warned(v, rulings)
 	return nil
 }
 
@@ -134,7 +145,18 @@ func (l *loop) disallowed(v *vertex, err error) bool {
 
 // askFor holds v until a person has approved its change, or an event has it looked at again.
 func (l *loop) askFor(v *vertex, e *hold.AskError) {
-	h := Held{Limit: LimitApproval, Digest: e.Digest, Reason: "a person has to approve it (mgmt approve)"}
+	h := Held{Limit: LimitApproval, Digest: e.Digest, Why: strings.Join(e.Why, "; ")}
+	lacks := "a person has to approve it (mgmt approve)"
+	if e.Expired {
+		lacks = "its approval has expired, and " + lacks
+		l.log.Warn("an approval has expired before it was used", slog.String("resource", v.ID), slog.String("digest", e.Digest))
+	}
+	if e.Persons > 1 {
+		lacks = l.asksPersons(v, e.Digest, e.Persons)
+	} else {
+		l.unapprove(v.ID)
+	}
+	h.Waits(lacks)
 	if no := l.holds.rejected[v.ID]; no != nil && no.Digest == e.Digest {
 		h.Reason, h.Rejected = no.text(), true
 	} else if no != nil {
@@ -143,11 +165,11 @@ func (l *loop) askFor(v *vertex, e *hold.AskError) {
 	v.run.mu.Lock()
 	h.Changes = shortened(v.clean(withWhatRuns(v, v.run.said.changes)))
 	v.run.mu.Unlock()
-	if v.hold.Approved(e.Digest) { // while it was looked at
+	if v.hold.Approved().Covers(e.Digest, e.Persons, l.opt.Wall()) { // while it was looked at
 		l.redo(v)
 		return
 	}
-	anew := v.hold.Ask(h, l.now())
+	anew := v.hold.Ask(h, e.Persons, l.now())
 	l.updateHold(v)
 	if !anew {
 		l.redo(v)
@@ -210,6 +232,7 @@ func (l *loop) untilWindow(v *vertex, left time.Duration) {
 
 // askedNoMore takes that v wants no more to change what it had asked for.
 func (l *loop) askedNoMore(v *vertex) {
+	l.unapprove(v.ID)
 	if v.hold.EndAsk() {
 		l.unreject(v.ID)
 		l.opt.Listener.held(v.ID, nil)
@@ -282,9 +305,10 @@ func (r *rejection) text() string {
 }
 
 // Decide approves changes that wait for that, or rejects them: all at one moment, or with an error none. What is approved is made once,
-// if it is still the same change when it is looked at again. What is rejected stays held until another change is wanted, or somebody
-// approves it, also over a restart if the Store survives that. The errors are an *UnknownResourceError, a *NotAskedError or an
-// *OtherChangeError. It returns when that is in effect; callable from any goroutine.
+// if it is still the same change when it is looked at again, and the approval has not expired. Where a Policy asks for several persons, each
+// of them decides. What is rejected stays held until another change is wanted, or somebody
+// approves it, also over a restart if the Store survives that. The errors are an *UnknownResourceError, a *NotAskedError, an
+// *OtherChangeError or a *PersonError. It returns when that is in effect; callable from any goroutine.
 func (r *Reactor) Decide(ctx context.Context, d Decision) error {
 	if err := r.lockHolds(ctx); err != nil {
 		return err
@@ -294,10 +318,23 @@ func (r *Reactor) Decide(ctx context.Context, d Decision) error {
 	if err := r.do(ctx, func() { wrong = r.loop.asking(d.Proposals) }); err != nil || wrong != nil {
 		return errors.Join(err, wrong)
 	}
-	if !d.Approve {
-		if err := r.keepRejected(ctx, &d); err != nil {
-			return err
+	if d.Approve {
+		var writes []records.Write
+		err := r.do(ctx, func() {
+			if wrong = r.loop.entitled(&d); wrong == nil {
+				writes = r.loop.keep(&d)
+			}
+		})
+		if err != nil || wrong != nil {
+			return errors.Join(err, wrong)
 		}
+		if len(writes) > 0 {
+			if err := r.memory.recorder.Commit(ctx, writes); err != nil {
+				return fmt.Errorf("the approval cannot be recorded: %w", err)
+			}
+		}
+	} else if err := r.keepRejected(ctx, &d); err != nil {
+		return err
 	}
 	if err := r.do(context.WithoutCancel(ctx), func() { wrong = r.loop.decide(&d) }); err != nil {
 		return err
@@ -337,18 +374,26 @@ func (l *loop) asking(list []Proposal) error {
 	return errors.Join(errs...)
 }
 
+// entitled returns which of the changes the person may not approve.
+func (l *loop) entitled(d *Decision) error {
+	err := l.asking(d.Proposals)
+	for _, p := range d.Proposals {
+		if v := l.named(p.Resource); err == nil && d.Approve && v != nil {
+			err = l.mayApprove(v, d.By)
+		}
+	}
+	return err
+}
+
 // decide puts a decision into effect.
 func (l *loop) decide(d *Decision) error {
-	if err := l.asking(d.Proposals); err != nil {
+	if err := l.entitled(d); err != nil {
 		return err
 	}
 	for _, p := range d.Proposals {
 		v := l.named(p.Resource)
 		if d.Approve {
-			v.hold.EndAsk()
-			v.hold.Approve(p.Digest)
-			l.unreject(v.ID)
-			l.letGo(v)
+			l.approve(v, d.By)
 			continue
 		}
 		no := &rejection{p.Digest, d.By, d.Reason}

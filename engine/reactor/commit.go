@@ -25,6 +25,7 @@ func (s *swap) commit() error {
 		return err
 	}
 	s.inherit()
+	s.authored()
 	for _, v := range s.fresh {
 		r.loop.bySlot[v.slot] = v
 	}
@@ -178,6 +179,18 @@ func (s *swap) inherit() {
 		if old := r.loop.leaving[v.ID]; old != nil {
 			v.membership.own().before, old.membership.own().after = old, v
 		}
+	}
+}
+
+// authored notes who has had the new vertices declared, where a policy may ask.
+func (s *swap) authored() {
+	r := s.r
+	if r.guards.Load().policy == nil || r.opt.Author == nil {
+		return
+	}
+	who := r.opt.Author()
+	for _, v := range s.fresh {
+		v.hold.DeclaredBy(who)
 	}
 }
 

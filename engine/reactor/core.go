@@ -66,7 +66,7 @@ func (c *core) init(o Options) {
 	c.memory = memory{store: o.Store, readOnly: o.ReadOnly, log: o.Logger, recorder: ledger.NewRecorder(o.Store, o.Logger, c.newTimer)}
 	c.saysBusy = c.sayBusy
 	c.account.Set(o.MaxChanges, 0)
-	c.guards.Store(&guards{o.Approve, o.Windows})
+	c.guards.Store(&guards{o.Approve, o.Windows, o.Policy, o.ApproveExpiry})
 	unix.RandomRead(c.ownSalt[:])
 }
 

@@ -14,7 +14,8 @@ type holds struct {
 	pauses hold.Pauses
 	storms hold.Storms[*vertex]
 
-	rejected map[string]*rejection // by resource; nil for none
+	rejected  map[string]*rejection // by resource; nil for none
+	approvals map[string]*approvals // the same
 }
 
 // correction tells the values that a run of v has corrected from others; 0 where it has corrected none. It is asked while the

@@ -16,19 +16,19 @@ import (
 // job is what a run has to do.
 type job struct {
 	apply     bool
-	pass      bool        // it may change something whatever the budget says
-	resumed   bool        // and whatever the windows say
-	approved  string      // the digest of the change that a person has approved; empty for none
-	stale     bool        // what is above it was declared otherwise since it was right
-	unwanted  atomic.Bool // set by endRun; the run looks at it after a wait
-	spending  uint64      // the number of changes that it has taken from the budget; written by the run
-	refill    uint64      // when the budget refused it: how often that was filled again
-	broken    error       // it cannot be run
-	unread    string      // what has to run, or to be read, before a part of its parameters is there; it is not checked then
-	absent    bool        // under noop: it could not be checked, and its thing is surely to be made; written by the run
-	placeless bool        // under noop: it could not be checked, and there is no place for its thing; written by the run
-	stays     bool        // under noop: what it would undo stays as things are; of the loop
-	refreshes ledger.Run  // the refreshes that it acts on, and the targets of its change: law 7
+	pass      bool           // it may change something whatever the budget says
+	resumed   bool           // and whatever the windows say
+	approved  *hold.Approved // nil for nothing
+	stale     bool           // what is above it was declared otherwise since it was right
+	unwanted  atomic.Bool    // set by endRun; the run looks at it after a wait
+	spending  uint64         // the number of changes that it has taken from the budget; written by the run
+	refill    uint64         // when the budget refused it: how often that was filled again
+	broken    error          // it cannot be run
+	unread    string         // what has to run, or to be read, before a part of its parameters is there; it is not checked then
+	absent    bool           // under noop: it could not be checked, and its thing is surely to be made; written by the run
+	placeless bool           // under noop: it could not be checked, and there is no place for its thing; written by the run
+	stays     bool           // under noop: what it would undo stays as things are; of the loop
+	refreshes ledger.Run     // the refreshes that it acts on, and the targets of its change: law 7
 
 	triggers []Trigger // what asked for it,
 	begun    uint64    // the last run that had ended before it,

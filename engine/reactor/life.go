@@ -50,7 +50,7 @@ func (r *Reactor) recall(ctx context.Context) error {
 	if err := r.recallBudget(ctx); err != nil {
 		return err
 	}
-	return errors.Join(r.loop.recallPauses(ctx), r.loop.recallRejected(ctx))
+	return errors.Join(r.loop.recallPauses(ctx), r.loop.recallRejected(ctx), r.loop.recallApprovals(ctx))
 }
 
 // Final returns how the graph stood when the context of Run ended, and whose changes that has cut

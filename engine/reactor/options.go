@@ -62,8 +62,16 @@ type Options struct {
 	MaxChanges Budget   // how much may be altered; the zero value means without bound
 	Approve    Approval // which changes wait for Decide; the zero value is for none
 	Windows    Windows  // when something may be altered; nil is for always
-	Flapping   Flapping // when a resource counts as flapping; the zero value is never
-	Storm      Storm    // when a resource runs too often; the zero value is never
+	Policy     Policy   // what it denies is not altered; nil for none
+
+	ApproveExpiry time.Duration // how long an approval counts that was not used; DefaultApproveExpiry when 0
+
+	// Past returns what is known of a resource, for Policy; nil where nothing is. Runs call it.
+	Past func(resource string) Past
+	// Author returns who has asked for the graph that takes effect now, empty where nobody is known. It is called for each.
+	Author   func() string
+	Flapping Flapping // when a resource counts as flapping; the zero value is never
+	Storm    Storm    // when a resource runs too often; the zero value is never
 
 	MaxRemovals Removals // how much a Swap may remove before it is refused with a *RemovalsError; the zero value sets no bound
 	InEffect    []string // ids of the vertices that an earlier process had in effect last: the first Swap that takes effect removes the ones that it lacks; nil for none
@@ -139,6 +147,7 @@ func (o Options) complete() (Options, error) {
 	o.Parallel = cmp.Or(max(o.Parallel, 0), runsPerCore*runtime.NumCPU())
 	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
 	o.Sweep = cmp.Or(o.Sweep, DefaultSweep)
+	o.ApproveExpiry = cmp.Or(o.ApproveExpiry, DefaultApproveExpiry)
 	o.HeartbeatEvery = cmp.Or(o.HeartbeatEvery, time.Second)
 	o.Clock = clock.Or(o.Clock)
 	o.paths = safepath.Of(o.Host)

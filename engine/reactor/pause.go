@@ -243,6 +243,9 @@ type Limits struct {
 	Flapping    Flapping
 	Approve     Approval
 	Windows     Windows
+	Policy      Policy // nil for none
+
+	ApproveExpiry time.Duration // DefaultApproveExpiry when 0
 }
 
 // SetLimits makes other bounds count from now on. Spent changes of the budget stay spent, and vertices held by it or by Flapping stay
@@ -256,7 +259,7 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 	return r.do(ctx, func() {
 		r.removals.Store(&l.MaxRemovals)
 		r.opt.Flapping = l.Flapping
-		r.guards.Store(&guards{l.Approve, l.Windows})
+		was := r.guards.Swap(&guards{l.Approve, l.Windows, l.Policy, cmp.Or(l.ApproveExpiry, DefaultApproveExpiry)})
 		r.account.Set(l.MaxChanges, len(r.loop.byIndex))
 		if !l.MaxChanges.On() {
 			r.loop.refill()
@@ -267,7 +270,8 @@ func (r *Reactor) SetLimits(ctx context.Context, l Limits) error {
 		}
 		r.loop.release(LimitWindow)
 		for _, v := range r.loop.byIndex {
-			if v.hold.HeldBy(LimitApproval) {
+			_, denied := errors.AsType[*DeniedError](v.past.lastErr)
+			if v.hold.HeldBy(LimitApproval) || denied && was.policy != l.Policy {
 				r.loop.event(v)
 			}
 		}

@@ -77,8 +77,8 @@ func (s *swap) ungrouped() (list []Leaving) {
 		return nil
 	}
 	for _, v := range s.r.loop.byIndex {
-		for _, id := range v.membership.members {
-			if s.named(id) == nil {
+		for _, m := range v.membership.members {
+			if id := m.Res.String(); s.named(id) == nil {
 				list = append(list, Leaving{Resource: id})
 			}
 		}
@@ -92,14 +92,11 @@ func (s *swap) noteMembers() {
 	l.members = 0
 	for i, d := range s.g.All() {
 		v := s.all[i]
-		var ids []string
-		for _, m := range d.Special().Group {
-			ids = append(ids, m.Res.String())
+		members := d.Special().Group
+		if len(members)+len(v.membership.members) > 0 {
+			v.membership.own().members = members
 		}
-		if len(ids)+len(v.membership.members) > 0 {
-			v.membership.own().members = ids
-		}
-		l.members += len(ids)
+		l.members += len(members)
 	}
 }
 

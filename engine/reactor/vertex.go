@@ -62,12 +62,12 @@ type membership struct {
 
 // succession is what few vertices know of how they come and leave.
 type succession struct {
-	broken  error         // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
-	idle    chan struct{} // see idleChan
-	before  *vertex       // the one of the same name that has to end first
-	altered []string      // how its declaration differs from that of the one that it replaces
-	after   *vertex       // the one of the same name that waits for this one
-	members []string      // ids of the resources that it runs besides its own
+	broken  error              // the panic with which it could not be initialised: it fails, and nothing of it starts, until another graph replaces it
+	idle    chan struct{}      // see idleChan
+	before  *vertex            // the one of the same name that has to end first
+	altered []string           // how its declaration differs from that of the one that it replaces
+	after   *vertex            // the one of the same name that waits for this one
+	members []*resgraph.Vertex // that it runs besides its own
 }
 
 // noSuccession is the one of every vertex without any. It is never written.

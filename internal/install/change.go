@@ -38,6 +38,9 @@ func (in *Installer) upsert(ctx context.Context, st *reactor.Stage, d *gapi.Decl
 	if part, diags = gapi.CheckMachine(part, diags, func() engine.Machine { return host.MachineAt(in.Host) }, st.SameAt); part == nil {
 		return diags
 	}
+	if part, diags = in.judge(in.Policy(), part, diags, st.SameAt); part == nil {
+		return diags
+	}
 	if len(diags) > 0 {
 		in.Warned(diags)
 	}

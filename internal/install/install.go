@@ -47,6 +47,7 @@ type Options struct {
 	Store    records.Store           // has the changes that are to be undone
 	Input    string                  // where the first graph comes from
 	Registry func() *engine.Registry // the kinds of the next graph
+	Policy   func() reactor.Policy   // that judges the next graph; nil for none
 	Log      *slog.Logger
 
 	ReadOnly    bool // of a plan
@@ -86,6 +87,7 @@ type Installer struct {
 	aside     map[string]put   // of the same: the resources that were put aside
 	elsewhere map[string]bool  // of the last whole one: the resources that run under another id, since they have a target
 	kinds     *engine.Registry // it was built with
+	judgedBy  reactor.Policy   // the last whole one
 }
 
 // New returns an Installer with an empty graph.
@@ -289,6 +291,9 @@ func (in *Installer) comesFrom(d *gapi.Declared) {
 	}
 	in.origin.Store(&o)
 }
+
+// Origin returns where the graph in effect, or the one that is being put into effect, comes from.
+func (in *Installer) Origin() provenance.Origin { return *in.origin.Load() }
 
 // Parts returns the graph in effect; an empty one before the first.
 func (in *Installer) Parts() *transform.Parts { return in.parts.Load() }

@@ -31,7 +31,7 @@ func (in *Installer) use(ctx context.Context, d *gapi.Declared, input string) (w
 
 func (in *Installer) useNow(ctx context.Context, d *gapi.Declared, input string) (warnings schema.Diagnostics, err error) {
 	before := in.last.Load()
-	whole := d == nil || d.Part == nil || d.Part.All || !in.follows || input != in.input || in.kinds != in.Registry() || d.Noop != in.noop
+	whole := d == nil || d.Part == nil || d.Part.All || !in.follows || input != in.input || in.kinds != in.Registry() || in.judgedBy != in.Policy() || d.Noop != in.noop
 	if !whole {
 		err = in.usePart(ctx, d)
 		whole = errors.Is(err, errWhole)

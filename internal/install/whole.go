@@ -33,6 +33,10 @@ func (in *Installer) useAs(ctx context.Context, d *gapi.Declared, input string) 
 	if g, diags = gapi.CheckMachine(g, diags, func() engine.Machine { return host.MachineAt(in.Host) }, st.SameAt); g == nil {
 		return nil, diags
 	}
+	policy := in.Policy()
+	if g, diags = in.judge(policy, g, diags, st.SameAt); g == nil {
+		return nil, diags
+	}
 	if len(diags) > 0 {
 		in.Warned(diags)
 	}
@@ -41,9 +45,29 @@ func (in *Installer) useAs(ctx context.Context, d *gapi.Declared, input string) 
 	}
 	// From here on the graph is in effect, and no error may follow.
 	moved := input != in.input
-	in.input, in.kinds = input, kinds
+	in.input, in.kinds, in.judgedBy = input, kinds, policy
 	in.tellGraph(moved)
 	return diags, nil
+}
+
+// judge has a policy judge a checked graph or part. What runs as it is declared was judged before, unless by another policy.
+func (in *Installer) judge(p reactor.Policy, g *resgraph.Graph, ds schema.Diagnostics, same func(i int) bool) (*resgraph.Graph, schema.Diagnostics) {
+	if in.judgedBy != p {
+		same = nil
+	}
+	return Judge(p, g, ds, same)
+}
+
+// Judge adds what a policy, which may be nil, says of a graph to the findings about it. With an error among them there is no graph.
+func Judge(p reactor.Policy, g *resgraph.Graph, ds schema.Diagnostics, same func(i int) bool) (*resgraph.Graph, schema.Diagnostics) {
+	if p == nil || g == nil {
+		return g, ds
+	}
+	ds = append(ds[:len(ds):len(ds)], p.Graph(g, same)...)
+	if ds.Err() != nil {
+		return nil, ds
+	}
+	return g, ds
 }
 
 // commit puts a checked graph into effect. noop says that it only looks. The caller holds using, and tells of the graph.

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/reactivegraph/mgmt/cmd/config"
 	"github.com/reactivegraph/mgmt/daemon"
@@ -44,6 +45,7 @@ var (
 	numberType   = &schema.Type{Kind: schema.KindInt, Bits: 32, Min: new(int64(0))}
 	manyType     = &schema.Type{Kind: schema.KindInt, Bits: 32, Min: new(int64(1))}
 	durationType = &schema.Type{Kind: schema.KindDuration, Unit: "s", Min: new(int64(0))}
+	expiryType   = &schema.Type{Kind: schema.KindDuration, Unit: "s", Min: new(int64(time.Second))}
 	listType     = &schema.Type{Kind: schema.KindList, Elem: textType}
 )
 
@@ -98,6 +100,10 @@ var Settings = &config.Table{
 			Doc: "limit on the resources that a new graph may remove: a number, a share such as 20%, both, or off; a graph over the limit (with both, over both) is held until mgmt resume"},
 		{Key: "approve", Type: textType, Example: "removals,svc", Live: true, Check: parses(reactor.ParseApproval),
 			Doc: "hold changes until mgmt approve: all `changes`, removals (those that delete something), those of a kind, several of them separated by commas, or off; drift of resources with drift: ask is held besides"},
+		{Key: "approve_expiry", Type: expiryType, Default: reactor.DefaultApproveExpiry.String(), Example: "8h", Live: true,
+			Doc: "how long an approval counts that was not used; then the change is asked about again"},
+		{Key: "policy", Type: listType, Path: true, Live: true, Example: "[/etc/mgmt/policy.yaml]",
+			Doc: "judge graphs and changes by the rules in these `files`, see docs/policy.md"},
 		{Key: "window", Type: textType, Example: "mon-fri 08:00-17:00 Europe/Berlin", Live: true, Check: parses(reactor.ParseWindows),
 			Doc: "change something only in these `times`, separated by semicolons, such as 'mon-fri 08:00-17:00 Europe/Berlin; sat 10:00-12:00'; other changes are held until then, or until mgmt resume"},
 		{Key: "leaving", Type: textType, Example: "ask", Check: checkLeaving,

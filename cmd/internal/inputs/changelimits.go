@@ -1,11 +1,14 @@
 package inputs
 
 import (
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/cmd/internal/cli"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 )
 
@@ -17,6 +20,9 @@ type LimitFlags struct {
 	leaving  cli.Leaving
 	approve  approval
 	windows  windows
+	expiry   cli.Seconds
+
+	Policy PolicyFlag
 }
 
 // Flags adds the limits of changes. The defaults are those of the reactor, stated here
@@ -27,6 +33,8 @@ func (f *LimitFlags) Flags(cmd *cobra.Command) {
 	cli.Bind(cmd, "max_removals", &f.removed)
 	cli.Bind(cmd, "leaving", &f.leaving)
 	cli.Bind(cmd, "approve", &f.approve)
+	cli.Bind(cmd, "approve_expiry", &f.expiry)
+	f.Policy.Flag(cmd)
 	cli.Bind(cmd, "window", &f.windows)
 	cli.Bind(cmd, "flapping", &f.flapping)
 }
@@ -37,6 +45,7 @@ func (f *LimitFlags) Flags(cmd *cobra.Command) {
 func (f *LimitFlags) Set(o *mgmt.Options) {
 	o.MaxChanges, o.Flapping, o.MaxRemovals = f.changes.Budget, &f.flapping.Flapping, f.removed.Removals
 	o.Leaving, o.Approve, o.Windows = engine.Leaving(f.leaving), f.approve.Approval, f.windows.Windows
+	o.ApproveExpiry, o.Past = time.Duration(f.expiry), control.PastOf
 }
 
 // removals is the value of --max-removals.

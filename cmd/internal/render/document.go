@@ -6,6 +6,7 @@ import (
 
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/engine"
+	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 )
 
@@ -25,14 +26,15 @@ type PlanDoc struct {
 
 // stepJSON is what would be done with one resource.
 type stepJSON struct {
-	Resource  string         `json:"resource"`
-	State     resgraph.State `json:"state"`
-	Changes   []changeJSON   `json:"changes,omitempty"`
-	Because   []string       `json:"because,omitempty"`    // these would refresh it
-	Until     string         `json:"until,omitempty"`      // with unknown
-	BlockedBy string         `json:"blocked_by,omitempty"` // with blocked
-	Error     string         `json:"error,omitempty"`      // with failed
-	Left      bool           `json:"left,omitempty"`       // it has left the graph, and would be undone
+	Resource  string           `json:"resource"`
+	State     resgraph.State   `json:"state"`
+	Changes   []changeJSON     `json:"changes,omitempty"`
+	Because   []string         `json:"because,omitempty"`    // these would refresh it
+	Until     string           `json:"until,omitempty"`      // with unknown
+	BlockedBy string           `json:"blocked_by,omitempty"` // with blocked
+	Error     string           `json:"error,omitempty"`      // with failed
+	Policy    []reactor.Ruling `json:"policy,omitempty"`     // the rules that match what would be changed
+	Left      bool             `json:"left,omitempty"`       // it has left the graph, and would be undone
 }
 
 // PlanJSON is a plan as JSON. Its keys are a promise: scripts read them.
@@ -44,7 +46,7 @@ func PlanJSON(p, others *mgmt.Preview) PlanDoc {
 	}
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		j := stepJSON{Resource: s.Resource, State: s.State, Changes: changesJSON(s.Changes), Because: s.Because, Until: s.Until, BlockedBy: s.BlockedBy, Left: s.Left}
+		j := stepJSON{Resource: s.Resource, State: s.State, Changes: changesJSON(s.Changes), Because: s.Because, Until: s.Until, BlockedBy: s.BlockedBy, Policy: s.Policy, Left: s.Left}
 		if s.Err != nil {
 			j.Error = s.Err.Error()
 		}

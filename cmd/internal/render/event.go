@@ -44,6 +44,9 @@ func WhatHappened(e *control.Event, s Style) string {
 	case control.Resumed:
 		return who + " goes on" + byText(e)
 	case control.Approved:
+		if e.Held != nil {
+			return who + " is approved" + byText(e) + reasonText(e) + ", and waits for others"
+		}
 		return who + " is approved" + byText(e) + reasonText(e)
 	case control.Rejected:
 		return who + " is rejected" + byText(e) + reasonText(e)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/internal/plain"
@@ -72,7 +73,12 @@ func (a Approval) Asks(kind string, cs []engine.Change) bool {
 func removes(c engine.Change) bool { return c.Verb == engine.Deleted }
 
 // AskError is the error of a run that wants to change something which a person has not approved. Nothing was changed.
-type AskError struct{ Digest string }
+type AskError struct {
+	Digest  string
+	Persons int      // how many have to approve it
+	Why     []string // in words, by rules of a policy; nil for none
+	Expired bool     // it was approved, too long ago
+}
 
 func (e *AskError) Error() string { return "the change " + e.Digest + " waits for an approval" }
 
@@ -106,15 +112,23 @@ func Digest(salt []byte, resource string, declared any, cs []engine.Change) stri
 const digestLen = 8
 
 // Ask has the vertex wait for the word of a person on a change, and reports whether it is another one than before.
-func (v *Vertex) Ask(h Held, now int64) (anew bool) {
+func (v *Vertex) Ask(h Held, persons int, now int64) (anew bool) {
 	anew = v.own().asked != h.Digest
-	v.asked = h.Digest
+	v.asked, v.persons = h.Digest, persons
 	v.Hold(h, now)
 	return anew
 }
 
 // Look lets a vertex that waits for an approval be looked at again: the change may be another one by now.
 func (v *Vertex) Look() { v.LetGo() }
+
+// Persons returns how many persons have to approve the change that waits.
+func (v *Vertex) Persons() int {
+	if v.Asked() == "" {
+		return 0
+	}
+	return v.persons
+}
 
 // Asked returns the digest of the change that waits, or is looked at again; empty for none.
 func (v *Vertex) Asked() string {
@@ -133,16 +147,48 @@ func (v *Vertex) EndAsk() bool {
 	return true
 }
 
-// Approve lets the next run of the vertex make the change with this digest.
-func (v *Vertex) Approve(digest string) { v.own().approved = digest }
+// Approved is the word of persons on one change.
+type Approved struct {
+	Digest  string
+	Persons int
+	Until   time.Time // by the wall clock
+}
 
-// Approved reports whether the next run may make the change with this digest.
-func (v *Vertex) Approved(digest string) bool { return v.past != nil && v.approved == digest }
+// Covers reports whether the change with a digest may be made now. Of nil it is false.
+func (a *Approved) Covers(digest string, persons int, now time.Time) bool {
+	return a != nil && a.Digest == digest && a.Persons >= persons && now.Before(a.Until)
+}
 
-// TakeApproved returns the digest of Approve, once; empty for none.
-func (v *Vertex) TakeApproved() (digest string) {
+// Approve lets the next run of the vertex make a change.
+func (v *Vertex) Approve(a *Approved) { v.own().approved = a }
+
+// Approved returns what the next run may change; nil for nothing.
+func (v *Vertex) Approved() (a *Approved) {
 	if v.past != nil {
-		digest, v.approved = v.approved, ""
+		a = v.approved
 	}
-	return digest
+	return a
+}
+
+// TakeApproved returns it once.
+func (v *Vertex) TakeApproved() (a *Approved) {
+	if a = v.Approved(); a != nil {
+		v.approved = nil
+	}
+	return a
+}
+
+// DeclaredBy notes who has had the vertex declared; empty where nobody is known.
+func (v *Vertex) DeclaredBy(who string) {
+	if who != "" || v.past != nil {
+		v.own().author = who
+	}
+}
+
+// Author returns it.
+func (v *Vertex) Author() string {
+	if v.past == nil {
+		return ""
+	}
+	return v.author
 }

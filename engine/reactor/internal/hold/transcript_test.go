@@ -336,7 +336,7 @@ func (s *script) passing(word string, args []string) string {
 		s.passes[args[0]] = told
 		return fmt.Sprintf("pass: %t", pass)
 	case "takeback":
-		v.TakeBack(s.passes[args[0]], "")
+		v.TakeBack(s.passes[args[0]], nil)
 	case "ended":
 		v.Ended(slices.Contains(args, "failed"), paid)
 	case "doubted":

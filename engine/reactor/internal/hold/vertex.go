@@ -26,8 +26,10 @@ type past struct {
 	held  *holding // by a limit; nil for none
 	flaps *flaps   // nil if it was not corrected
 
-	asked    string // the digest of the change that waits for a person, or is looked at again; empty for none
-	approved string // that of the change that the next run may make
+	asked    string    // the digest of the change that waits for a person, or is looked at again; empty for none
+	persons  int       // how many have to approve it
+	approved *Approved // what the next run may change; nil for nothing
+	author   string    // who has had it declared; empty where nobody is known
 }
 
 // own returns the past for writing.
@@ -56,6 +58,15 @@ type Held struct {
 	Digest   string          // of the change
 	Changes  []engine.Change // what it would change; secrets are gone
 	Rejected bool            // a person has said no, as Reason tells
+	Why      string          // the rules of a policy that ask, which Reason tells too; empty for none
+}
+
+// Waits gives what is lacking as the reason.
+func (h *Held) Waits(lacks string) {
+	h.Rejected = false
+	if h.Reason = lacks; h.Why != "" {
+		h.Reason += ": " + h.Why
+	}
 }
 
 // holding is what holds a vertex, and since when.
@@ -84,9 +95,9 @@ func (v *Vertex) Begin() (told, pass bool) {
 }
 
 // TakeBack takes Begin and TakeApproved back, with their answers: the run did none of its work.
-func (v *Vertex) TakeBack(told bool, approved string) {
+func (v *Vertex) TakeBack(told bool, approved *Approved) {
 	v.pass = v.pass || told
-	if approved != "" {
+	if approved != nil {
 		v.own().approved = approved
 	}
 }
