@@ -14,6 +14,15 @@ type Person struct {
 
 // PersonOf reads a text such as "root (uid 0), login ann (uid 1000), on web1", "uid 1000, on web1" or "ann@laptop".
 func PersonOf(by string) Person {
+	by = strings.TrimSuffix(by, ", in the page")
+	if strings.HasPrefix(by, `"`) { // the subject of a certificate, and an address
+		if i := strings.LastIndexByte(by, '"'); i > 0 {
+			return Person{name: by[:i+1]}
+		}
+	}
+	if by == "" || strings.HasPrefix(by, "a caller at ") || strings.HasPrefix(by, "an unknown caller") {
+		return Person{}
+	}
 	if i := strings.LastIndex(by, ", on "); i >= 0 {
 		by = by[:i]
 	}
@@ -31,6 +40,9 @@ func PersonOf(by string) Person {
 	name, _, _ := strings.Cut(by, "@")
 	return Person{name: name}
 }
+
+// Known reports whether the text names somebody.
+func (p Person) Known() bool { return p != Person{} }
 
 // Same reports whether two texts may be of one person. Where one of them has no number, as that of a deploy, the names count.
 func (p Person) Same(o Person) bool {

@@ -65,7 +65,7 @@ func (l *loop) mayApprove(v *vertex, by string) error {
 	}
 	a, who := l.approvalsOf(v, v.hold.Asked()), provenance.PersonOf(by)
 	switch {
-	case by == "":
+	case !who.Known():
 		return &PersonError{v.ID, "it takes two persons, and it is not known who you are"}
 	case a.Author != "" && who.Same(provenance.PersonOf(a.Author)):
 		return &PersonError{v.ID, "you have had it declared, and others have to approve it"}
