@@ -45,7 +45,7 @@ type Notices struct {
 
 	mu    sync.Mutex
 	want  []*Ready
-	first uint64             // the first event for a receiver that is new
+	first uint64             // the first event for those of want that are new
 	now   map[string]*worker // those of Run
 }
 
@@ -55,9 +55,11 @@ func New(list []*Ready) *Notices {
 }
 
 // Set replaces the receivers. One that is as before goes on, and one of the same name keeps its queue. The queue of one that is gone is dropped.
+// A new one is told of the events from now on. It comes after Begin.
 func (n *Notices) Set(list []*Ready) {
+	_, end := n.opt.History.Bounds()
 	n.mu.Lock()
-	n.want = list
+	n.want, n.first = list, end
 	n.mu.Unlock()
 	nudge(n.wake)
 }
@@ -93,7 +95,7 @@ func (n *Notices) Run(ctx context.Context) {
 // apply ends the workers that are not wanted, and starts those that are.
 func (n *Notices) apply(ctx context.Context, all *sync.WaitGroup) error {
 	n.mu.Lock()
-	want, now := n.want, n.now
+	want, now, first := n.want, n.now, n.first
 	n.mu.Unlock()
 	next := map[string]*worker{}
 	for _, r := range want {
@@ -106,7 +108,6 @@ func (n *Notices) apply(ctx context.Context, all *sync.WaitGroup) error {
 			w.end()
 		}
 	}
-	_, end := n.opt.History.Bounds()
 	var errs []error
 	for _, r := range want {
 		if next[r.Name] != nil {
@@ -114,7 +115,7 @@ func (n *Notices) apply(ctx context.Context, all *sync.WaitGroup) error {
 		}
 		w := newWorker(n, r)
 		whole := context.WithoutCancel(ctx) // at the end, too: what has happened is queued
-		err := w.q.begin(whole, cmp.Or(n.first, end))
+		err := w.q.begin(whole, first)
 		if err == nil {
 			err = w.q.load(whole)
 		}
@@ -124,9 +125,6 @@ func (n *Notices) apply(ctx context.Context, all *sync.WaitGroup) error {
 		}
 		next[r.Name] = w
 		w.start(ctx, all)
-	}
-	if errs == nil {
-		n.first = 0 // later ones begin with the events of their time
 	}
 	n.mu.Lock()
 	n.now = next
@@ -404,12 +402,17 @@ type Status struct {
 	Since                 time.Time // of Err
 }
 
-// Status returns the receivers in the order of their names.
+// Status returns the configured receivers in the order of their names.
 func (n *Notices) Status() (list []Status) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for name, w := range n.now {
-		s := Status{Name: name, Sort: w.r.Sort()}
+	for _, r := range n.want {
+		s := Status{Name: r.Name, Sort: r.Sort()}
+		w := n.now[r.Name]
+		if w == nil { // Run has not begun with it
+			list = append(list, s)
+			continue
+		}
 		w.q.mu.Lock()
 		s.Messages, s.Bytes, s.Sent, s.Failed, s.Dropped = len(w.q.list), w.q.size, w.q.counts.Sent, w.q.counts.Failed, w.q.counts.Dropped
 		if s.Messages > 0 {
