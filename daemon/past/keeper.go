@@ -138,7 +138,8 @@ func (k *Keeper) work() {
 		began := k.o.Clock.Now()
 		err := k.keep(e)
 		if err != nil && !k.warned {
-			k.o.Log.Warn("a graph that took effect can't be kept: mgmt history and mgmt rollback do without it", "error", err)
+			// The folder that cannot be written has its own warning.
+			k.o.Log.Info("a graph that took effect can't be kept: mgmt history and mgmt rollback do without it", "error", err)
 		}
 		k.warned = err != nil
 		k.mu.Lock()
