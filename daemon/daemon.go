@@ -17,6 +17,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
+	"github.com/reactivegraph/mgmt/daemon/traces"
 	"github.com/reactivegraph/mgmt/daemon/trust"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/model"
@@ -46,6 +47,7 @@ type Config struct {
 	Metrics    Metrics
 	Web        Web
 	Notify     []notices.Receiver // who is told of events
+	Traces     traces.Options     // where runs are sent as spans; without an Endpoint nowhere
 	StatusFile string             // gets a line, true or false, whenever the graph converges or does not any more; empty for none
 
 	// Engine says how the graphs are run: noop, limits, times, and the first Observer. What the daemon knows itself, from the name of the
@@ -93,6 +95,7 @@ type Daemon struct {
 
 	exporter   *metricsPart // of the metrics; nil for none
 	notices    *noticesPart
+	traces     *tracesPart
 	past       *pastPart
 	web        *webPart
 	systemd    *systemdPart
@@ -235,8 +238,9 @@ func (d *Daemon) configure() {
 func (d *Daemon) standard() []Part {
 	d.exporter = &metricsPart{Metrics: d.Config.Metrics}
 	d.systemd, d.notices, d.web, d.past = &systemdPart{}, &noticesPart{}, &webPart{}, &pastPart{}
+	d.traces = &tracesPart{}
 	return []Part{
-		&statusFile{path: d.StatusFile}, d.exporter, d.notices, &socketPart{}, d.web, d.systemd, &objectsPart{}, &deploysPart{}, d.past, &filesPart{},
+		&statusFile{path: d.StatusFile}, d.exporter, d.notices, d.traces, &socketPart{}, d.web, d.systemd, &objectsPart{}, &deploysPart{}, d.past, &filesPart{},
 	}
 }
 

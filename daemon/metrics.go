@@ -33,6 +33,7 @@ type metricsPart struct {
 	counts   *metrics.Metrics
 	log      *slog.Logger
 	notices  func() []notices.Status
+	traces   func() *metrics.Traces
 	listener net.Listener                   // nil for none
 	ended    atomic.Pointer[reactor.Counts] // how the graph stood when Run ended
 	end      func()
@@ -49,6 +50,7 @@ const (
 func (x *metricsPart) Open(_ context.Context, d *Daemon) error {
 	x.log, x.end = d.Log, func() {}
 	x.notices = func() []notices.Status { return d.notices.Status() } // which is opened after this part
+	x.traces = func() *metrics.Traces { return d.traces.counts() }
 	x.counts = metrics.New(metrics.Options{Version: d.Version})
 	d.Options.Observer = d.Options.Observer.With(mgmt.Observer{
 		Swapped: x.counts.Swapped, Ran: x.counts.Ran, Paused: x.counts.Paused, Held: x.counts.Held, Converged: x.counts.Converged, Refused: x.counts.Refused,
@@ -154,6 +156,7 @@ func (x *metricsPart) sample(ctx context.Context, e *mgmt.Engine) (s metrics.Sam
 	for _, r := range x.notices() {
 		s.Notices = append(s.Notices, metrics.Notices{Receiver: r.Name, Queued: r.Messages, Sent: r.Sent, Failed: r.Failed, Dropped: r.Dropped})
 	}
+	s.Traces = x.traces()
 	h := e.HostStats()
 	s.Resyncs, s.Subscriptions, s.Watches, s.Polled = h.Resyncs, h.Subscriptions, h.Watches, h.Polled
 	return s, nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/reactivegraph/mgmt/cmd/internal/show"
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/notices"
+	"github.com/reactivegraph/mgmt/daemon/traces"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -35,6 +37,7 @@ type runFlags struct {
 	world   inputs.WorldFlags
 	remote  daemon.Remote
 	web     daemon.Web
+	traces  string   // the collector of spans
 	notify  string   // the receivers, as notices.Parse takes them
 	trusted []string // files with the keys whose deploys this host takes
 
@@ -115,6 +118,7 @@ that run was started on is gone.`,
 	cli.Bind(cmd, "web_operators", &f.web.Operators)
 	cli.Bind(cmd, "web_proxy", &f.web.Proxy)
 	cli.Bind(cmd, "web_header", &f.web.Header)
+	cli.Bind(cmd, "traces", &f.traces)
 	cli.Bind(cmd, "graphviz", &f.graphviz)
 	cli.Bind(cmd, "max_runtime", &f.maxRuntime)
 	return cmd
@@ -185,12 +189,16 @@ func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
 	if ds.Err() != nil {
 		return f.log.Diagnose(a, ds)
 	}
+	collector, err := traces.FromEnv(f.traces, os.Getenv)
+	if err != nil {
+		return err
+	}
 	r := &resettling{app: a, log: p.Logger, level: p.Level, begun: a.Settled, policy: f.limits.Policy}
 	dump := &dumper{p: p}
 	d, err := daemon.Open(ctx, daemon.Config{
 		Version: cli.Version(), Log: p.Logger, Stdin: a.In, Graph: f.input.Given(), Env: inputs.Surroundings(a), Kinds: folders,
 		State: f.state.Place, Store: f.world.Config, TrustedKeys: f.trusted, Socket: f.socket.Socket, Remote: f.remote,
-		Metrics: f.metrics, Web: f.web, Notify: receivers, StatusFile: f.statusFile, Engine: o, Reloading: daemon.Reloading{Next: r.again, Waiting: r.warnings, Requested: p.Rereading}, Stalled: dump.stalled,
+		Metrics: f.metrics, Web: f.web, Notify: receivers, Traces: collector, StatusFile: f.statusFile, Engine: o, Reloading: daemon.Reloading{Next: r.again, Waiting: r.warnings, Requested: p.Rereading}, Stalled: dump.stalled,
 	}, dump, newTrimmer(), liveArea{p})
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok { // of the folders of kinds
 		return f.log.Diagnose(a, ds)

@@ -44,7 +44,7 @@ func used() *metrics.Metrics {
 		Version: "v1.2.3",
 		Clock:   standing{},
 		Source: func(context.Context) (metrics.Sample, error) {
-			s := metrics.Sample{Resyncs: 4, Subscriptions: 5, Watches: 6, Polled: 7, Notices: []metrics.Notices{{Receiver: "ops", Queued: 1, Sent: 2, Failed: 3, Dropped: 4}}}
+			s := metrics.Sample{Resyncs: 4, Subscriptions: 5, Watches: 6, Polled: 7, Notices: []metrics.Notices{{Receiver: "ops", Queued: 1, Sent: 2, Failed: 3, Dropped: 4}}, Traces: &metrics.Traces{Sent: 9, Dropped: 1}}
 			s.Counts[resgraph.StateWaiting], s.Counts[resgraph.StateOK], s.Counts[resgraph.StateFailed] = 3, 8, 9
 			return s, nil
 		},

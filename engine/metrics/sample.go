@@ -27,7 +27,11 @@ type Sample struct {
 	Polled        int64 // folders that are polled because it does not
 
 	Notices []Notices // by receiver
+	Traces  *Traces   // nil where none are sent
 }
+
+// Traces are the figures of the spans of runs.
+type Traces struct{ Sent, Dropped int }
 
 // Notices are the figures of one receiver of notices.
 type Notices struct {
@@ -59,7 +63,7 @@ func (s *Sample) families() []*family {
 	for state, n := range s.Counts {
 		resources.add(float64(n), "state", resgraph.State(state).String())
 	}
-	return append(s.notices(), []*family{
+	return append(append(s.notices(), s.traces()...), []*family{
 		resources,
 		gauge("mgmt_waiting", "Resources that have something to do and wait: for one above them, for settle or limit, for a free slot, or for a job or lock of another program.").
 			add(float64(s.Counts[resgraph.StateWaiting])),
@@ -68,6 +72,17 @@ func (s *Sample) families() []*family {
 		gauge("mgmt_watched_directories", "Folders that the kernel watches for the engine.").add(float64(s.Watches)),
 		gauge("mgmt_polled_directories", "Folders that are polled because the kernel does not watch them.").add(float64(s.Polled)),
 	}...)
+}
+
+// traces returns nothing where no spans are sent.
+func (s *Sample) traces() []*family {
+	if s.Traces == nil {
+		return nil
+	}
+	return []*family{
+		counter("mgmt_traces_sent_spans_total", "Spans that the collector has taken.").add(float64(s.Traces.Sent)),
+		counter("mgmt_traces_dropped_spans_total", "Spans that the collector did not take in time.").add(float64(s.Traces.Dropped)),
+	}
 }
 
 // notices returns nothing where nobody is told of events.

@@ -170,6 +170,8 @@ var Settings = &config.Table{
 		{Key: "web_header", Type: textType, Own: true, Example: "X-Remote-User", Doc: "`header` in which --web-proxy names the person"},
 		{Key: "notify", Type: listType, Own: true, Live: true, Read: readReceivers, Whole: receiversType, Example: "[{name: ops, filter: 'outcome == \"failed\"', mail: {to: [root]}}]",
 			Doc: "tell receivers of events: a `list`, see docs/notices.md"},
+		{Key: "traces", Type: textType, Own: true, Example: "http://127.0.0.1:4318",
+			Doc: "send a span for each run to the OpenTelemetry collector at this `URL`, see docs/traces.md (default $OTEL_EXPORTER_OTLP_ENDPOINT)"},
 		{Key: "graphviz", Type: textType, Path: true, Own: true, Example: "/run/mgmt/graph.dot", Doc: "draw each graph that takes effect to this `file`, as Graphviz DOT"},
 
 		{Key: "converged_timeout", Type: durationType, Example: "5s", Doc: "how long the graph must be idle to count as converged"},
