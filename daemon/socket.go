@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"github.com/reactivegraph/mgmt"
 	"github.com/reactivegraph/mgmt/daemon/state"
 	"github.com/reactivegraph/mgmt/daemon/store"
+	"github.com/reactivegraph/mgmt/engine/agents"
+	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/control"
 	"github.com/reactivegraph/mgmt/engine/hosts"
 	"github.com/reactivegraph/mgmt/engine/httpd"
@@ -147,6 +150,7 @@ func (p *socketPart) Open(ctx context.Context, d *Daemon) error {
 	p.opt = control.Options{
 		Recorder: p.rec, Logger: d.Log, Version: d.Version, StateDir: d.Folder.Dir, StateLost: d.stateLost,
 		Objects: d.Objects, Shared: d.World, MayWrite: writers, Known: d.runs, Hosts: hostsOf(d.World), Removed: d.Operators.RemovedHosts,
+		MCP:       func(c *control.Client) http.Handler { return agents.Handler(c, d.Version, clock.System{}) },
 		Providers: &providers{d.set.Load}, Metrics: d.exporter.counts.Handler(), Notices: d.notices.receivers,
 	}
 	if c, ok := d.World.(*store.Clustered); ok {

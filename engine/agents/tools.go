@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -52,6 +54,12 @@ func New(c *control.Client, version string, clock clock.Clock) *Server {
 		}
 		return c.Names(ctx, in.Prefix)
 	})
+	Add(s, "resource", "All about one resource: what it declares, what the machine has instead, its last runs, what it waits for, and who depends on it.", func(ctx context.Context, in struct {
+		Resource string `json:"resource" jsonschema:"kind[name]"`
+		Runs     int    `json:"runs,omitempty" jsonschema:"how many runs; 3 if absent, at most 20"`
+	}) (*control.Detail, error) {
+		return c.Detail(ctx, in.Resource, bounded(in.Runs, 3, 20))
+	})
 	Add(s, "why", "Why a resource ran the last times, and what it changed: each run with its cause and its changes.", func(ctx context.Context, in struct {
 		Resource string `json:"resource" jsonschema:"kind[name]"`
 		Runs     int    `json:"runs,omitempty" jsonschema:"how many runs; 3 if absent, at most 20"`
@@ -95,6 +103,12 @@ func New(c *control.Client, version string, clock clock.Clock) *Server {
 		return c.Propose(ctx, control.ProposeRequest{Document: in.Graph, Reason: in.Reason, Agent: in.Agent})
 	})
 	return s
+}
+
+// Handler answers messages over HTTP, each for itself: it has no sessions, and so keeps nothing of a client. The tools are made at the first message.
+func Handler(c *control.Client, version string, clock clock.Clock) http.Handler {
+	server := sync.OnceValue(func() *mcp.Server { return New(c, version, clock).Server })
+	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server() }, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
 }
 
 // drawing is a graph as a text, or as the elements of Cytoscape.

@@ -472,7 +472,7 @@ func (c *Client) ForAgent() *Client {
 
 // agentMay are the requests of ForAgent.
 var agentMay = []string{
-	"GET /v1/version", "GET /v1/status", "GET /v1/resources", "GET /v1/why", "GET /v1/log", "GET /v1/graph", "GET /v1/hosts", "GET /v1/proposals", "POST /v1/proposals",
+	"GET /v1/version", "GET /v1/status", "GET /v1/resources", "GET /v1/resource", "GET /v1/why", "GET /v1/log", "GET /v1/graph", "GET /v1/hosts", "GET /v1/proposals", "POST /v1/proposals",
 }
 
 // agentTransport carries the requests of agentMay alone.

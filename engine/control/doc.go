@@ -39,7 +39,7 @@
 //
 // # Bounds
 //
-// A body may have 64 KiB, but for POST /v1/apply, which takes a document of 16 MiB. At most 64
+// A body may have 64 KiB, but for POST /v1/apply, which takes a document of 16 MiB, and POST /v1/mcp, which takes 2 MiB. At most 64
 // requests last at the same time: streams of events, waits and profiles. Another one gets 503. The
 // queue of the Recorder has 8,192 events and 16 MiB of texts.
 //

@@ -291,7 +291,7 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 	logger := slog.New(slog.NewTextHandler(out, nil))
 	rec := newRecorder()
 	e := &fakeEngine{list: standing(), rec: rec}
-	o := Options{Engine: e, Recorder: rec, History: run(t, rec), Logger: logger, Objects: objects(), Shared: &store.Client{}, Version: "v1", StateDir: "/var/lib/x"}
+	o := Options{Engine: e, Recorder: rec, History: run(t, rec), Logger: logger, Objects: objects(), Shared: &store.Client{}, Version: "v1", StateDir: "/var/lib/x", MCP: silentAgents}
 	for _, f := range opts {
 		f(&o)
 	}
@@ -304,6 +304,14 @@ func newRig(t testing.TB, opts ...func(*Options)) *rig {
 		return graphOf(t, "file[/a]", "svc[web]", "exec[late]", "print[all]<print[one]")
 	})
 	return &rig{s, openapitest.New(t, described()), e, rec, out}
+}
+
+// silentAgents answers each message with an empty document.
+func silentAgents(*Client) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte("{}"))
+	})
 }
 
 // newHistory returns a history in memory.

@@ -43,6 +43,9 @@ func words(outcomes []Outcome) (list []string) {
 // list.
 func (s *Server) routes() []httpd.Route {
 	routes := append(slices.Concat(s.graphRoutes(), s.eventRoutes(), s.orderRoutes(), s.proposalRoutes(), s.providerRoutes()), s.profileRoute())
+	if s.opt.MCP != nil {
+		routes = append(routes, s.mcpRoute())
+	}
 	if s.opt.Shared != nil {
 		may := s.opt.MayWrite
 		// Without a rule of the program, only root and the daemon's own user may write to the
@@ -212,7 +215,9 @@ func (s *Server) profileRoute() httpd.Route {
 // Document returns the description of the API in OpenAPI 3.1, as JSON.
 // It needs no engine, so the reference can be made without a daemon.
 func Document() ([]byte, error) {
-	table, err := httpd.NewTable(info, (&Server{opt: Options{Objects: &model.NB{}, Shared: &store.Client{}}}).routes())
+	table, err := httpd.NewTable(info, (&Server{opt: Options{
+		Objects: &model.NB{}, Shared: &store.Client{}, MCP: func(*Client) http.Handler { return http.NotFoundHandler() },
+	}}).routes())
 	if err != nil {
 		return nil, err
 	}

@@ -58,6 +58,8 @@ type Options struct {
 	Lost func() (since time.Time, why error)
 	// StateLost tells what the state folder has lost; nil where it has lost nothing. It must not block; a nil function is never.
 	StateLost func() *StateLost
+	// MCP returns what answers POST /v1/mcp with tools that ask by a client; without it there is no such route.
+	MCP func(*Client) http.Handler
 	// Notices tells how those who are told of events stand, in the order of their names. It must not block; nil for nobody.
 	Notices func() []NoticeReceiver
 	// Login makes a link that opens the page of the daemon once, for a person; nil where there is no page.
