@@ -192,7 +192,7 @@ func (e *Event) text() string {
 		if e.Limit == string(reactor.LimitApproval) {
 			line, why = "waits for an approval", "" // the reason says the same
 		}
-	case control.Approved, control.Rejected:
+	case control.Approved, control.Rejected, control.Resumed, control.TriedAgain:
 		if why = e.Reason; e.By != "" {
 			line += " by " + e.By
 		}

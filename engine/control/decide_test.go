@@ -43,3 +43,43 @@ func TestDecide(t *testing.T) {
 		}
 	}
 }
+
+// TestRetryAndResumeAreTold: the history has who has asked for a new try or the end of a pause, and the reason; a long reason is refused.
+func TestRetryAndResumeAreTold(t *testing.T) {
+	for _, c := range []struct {
+		path, body string
+		told       Outcome
+	}{
+		{"/v1/retry", `{"reason":"mended"}`, TriedAgain},
+		{"/v1/resume", `{"resource":"print[all]","reason":"mended"}`, Resumed},
+	} {
+		r := newRig(t)
+		if w := r.request(t, "POST", c.path, strings.Replace(c.body, "mended", strings.Repeat("x", 1001), 1)); w.Code != 400 {
+			t.Errorf("%s with a long reason: %d %s", c.path, w.Code, w.Body)
+		}
+		if w := r.request(t, "POST", c.path, c.body); w.Code != 200 {
+			t.Errorf("%s: %d %s", c.path, w.Code, w.Body)
+		}
+		var log Log
+		if err := json.Unmarshal(r.get(t, "/v1/log?outcome="+string(c.told)).Body.Bytes(), &log); err != nil {
+			t.Fatal(err)
+		}
+		if len(log.Events) != 1 || log.Events[0].Resource == "" || log.Events[0].Reason != "mended" {
+			t.Errorf("%s: the log has %+v", c.path, log.Events)
+		}
+	}
+}
+
+// TestLogin: a link is made for who asks, if there is a page.
+func TestLogin(t *testing.T) {
+	r := newRig(t)
+	if w := r.request(t, "POST", "/v1/login", `{}`); w.Code != 404 || !strings.Contains(w.Body.String(), "--web") {
+		t.Errorf("without a page: %d %s", w.Code, w.Body)
+	}
+	r.opt.Login = func(who string, readOnly bool) (*Login, error) {
+		return &Login{URL: "http://127.0.0.1/#login=x", By: who, ReadOnly: readOnly}, nil
+	}
+	if w := r.request(t, "POST", "/v1/login", `{"read_only":true}`); w.Code != 200 || !strings.Contains(w.Body.String(), `"read_only":true`) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

@@ -23,23 +23,24 @@ const (
 
 // The outcomes of events that are not about a run.
 const (
-	Started   Outcome = "started"              // the daemon
-	Stopped   Outcome = "stopped"              // the daemon, in good order
-	Graph     Outcome = "graph"                // another graph took effect
-	Refused   Outcome = "refused"              // a graph could not be used
-	Converged Outcome = "converged"            // the graph has come to rest
-	Paused    Outcome = "paused"               // by an operator
-	Held      Outcome = "held"                 // by a limit
-	Resumed   Outcome = "resumed"              // no longer paused or held
-	Approved  Outcome = "approved"             // a change that had to be; it is made
-	Rejected  Outcome = "rejected"             // a change that had to be approved; it stays held
-	Dropped   Outcome = journal.OutcomeDropped // events came faster than they could be kept
+	Started    Outcome = "started"              // the daemon
+	Stopped    Outcome = "stopped"              // the daemon, in good order
+	Graph      Outcome = "graph"                // another graph took effect
+	Refused    Outcome = "refused"              // a graph could not be used
+	Converged  Outcome = "converged"            // the graph has come to rest
+	Paused     Outcome = "paused"               // by an operator
+	Held       Outcome = "held"                 // by a limit
+	Resumed    Outcome = "resumed"              // no longer paused or held
+	Approved   Outcome = "approved"             // a change that had to be; it is made
+	Rejected   Outcome = "rejected"             // a change that had to be approved; it stays held
+	TriedAgain Outcome = "retried"              // by an operator, after it has failed
+	Dropped    Outcome = journal.OutcomeDropped // events came faster than they could be kept
 )
 
 // outcomes are all words for events, in the order in which help lists them.
 var outcomes = []Outcome{
 	Changed, WouldChange, Unknown, Failed, Recovered, OK,
-	Started, Stopped, Graph, Refused, Converged, Paused, Held, Resumed, Approved, Rejected, Dropped,
+	Started, Stopped, Graph, Refused, Converged, Paused, Held, Resumed, Approved, Rejected, TriedAgain, Dropped,
 }
 
 // Outcomes returns all words for events.
@@ -76,8 +77,8 @@ type Event struct {
 	Counts  map[string]int `json:"counts,omitempty"`  // converged: vertices by state
 	Pause   *Pause         `json:"pause,omitempty"`   // paused
 	Held    *Hold          `json:"held,omitempty"`    // held, rejected; approved where others have to approve it, too
-	By      string         `json:"by,omitempty"`      // paused, resumed, approved, rejected: who said so over the socket; of a run: the program that made its event
-	Reason  string         `json:"reason,omitempty"`  // approved, rejected: what that person says
+	By      string         `json:"by,omitempty"`      // paused, resumed, approved, rejected, retried: who said so over the socket; of a run: the program that made its event
+	Reason  string         `json:"reason,omitempty"`  // resumed, approved, rejected, retried: what that person says
 	Dropped int            `json:"dropped,omitempty"` // dropped: how many, where that is known
 	PID     int            `json:"pid,omitempty"`     // started
 	Version string         `json:"version,omitempty"` // started

@@ -55,7 +55,7 @@ type Recorder struct {
 	// recent has the runs that are too dull to be kept, for GET /v1/why.
 	recent   recent
 	odd      map[string]resgraph.State // resources that did not end ok last time
-	speakers map[string]string         // who pauses, resumes, approves or rejects what at this moment
+	speakers map[string]spoken         // who pauses, resumes, approves or rejects what at this moment
 	decision *reactor.Decision         // that is being made; nil for none
 	state    Standing
 	// The graph is drawn when a request asks for it, so a change of a part does not pay for a
@@ -102,7 +102,7 @@ func NewRecorder(o RecorderOptions) *Recorder {
 		opt: o, session: session,
 		wake:     make(chan struct{}, 1),
 		odd:      map[string]resgraph.State{},
-		speakers: map[string]string{},
+		speakers: map[string]spoken{},
 		state:    Standing{Started: now, Session: session, Since: now},
 		changed:  make(chan struct{}),
 	}
@@ -280,8 +280,10 @@ func (r *Recorder) Missed(n int) {
 // Paused takes that an operator's pause has begun or ended; see mgmt.Observer.
 func (r *Recorder) Paused(p reactor.Pause, on bool) {
 	r.tell(func(time.Time) *Event {
-		e := &Event{Outcome: Resumed, Resource: p.Resource, By: r.speaker(p.Resource)}
+		said := r.speaker(p.Resource)
+		e := &Event{Outcome: Resumed, Resource: p.Resource, By: said.who, Reason: said.why}
 		if on {
+			e.Reason = "" // which the pause has
 			e.Outcome, e.Pause = Paused, pauseOf(&p)
 		}
 		return e
@@ -296,7 +298,8 @@ func (r *Recorder) Held(resource string, h *reactor.Held) {
 		if h != nil {
 			e.Outcome, e.Held = Held, holdOf(h)
 		} else {
-			e.By = r.speaker(resource)
+			said := r.speaker(resource)
+			e.By, e.Reason = said.who, said.why
 		}
 		if d := r.decision; d != nil && d.Of(resource) && (d.Approve || h != nil) {
 			e.Outcome, e.By, e.Reason = Rejected, d.By, d.Reason
@@ -308,13 +311,23 @@ func (r *Recorder) Held(resource string, h *reactor.Held) {
 	})
 }
 
+// spoken is who asks for something, and the reason.
+type spoken struct{ who, why string }
+
+// retried takes that a user has failed resources tried again.
+func (r *Recorder) retried(who, why string, resources []string) {
+	for _, id := range resources {
+		r.tell(func(time.Time) *Event { return &Event{Outcome: TriedAgain, Resource: id, By: who, Reason: why} })
+	}
+}
+
 // speaks notes until done is called that a user pauses or resumes resources,
 // or with an empty name everything.
-func (r *Recorder) speaks(who string, resources ...string) (done func()) {
+func (r *Recorder) speaks(who, why string, resources ...string) (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, id := range resources {
-		r.speakers[id] = who
+		r.speakers[id] = spoken{who, why}
 	}
 	return func() {
 		r.mu.Lock()
@@ -339,7 +352,7 @@ func (r *Recorder) decides(d *reactor.Decision) (done func()) {
 
 // speaker returns who is behind a pause or its end, or nothing where it is time.
 // It is called with the lock held.
-func (r *Recorder) speaker(resource string) string {
+func (r *Recorder) speaker(resource string) spoken {
 	return cmp.Or(r.speakers[resource], r.speakers[""])
 }
 

@@ -237,12 +237,12 @@ func TestForgets(t *testing.T) {
 func TestPausesAsEvents(t *testing.T) {
 	rec := newRecorder()
 	h := run(t, rec)
-	done := rec.speaks("uid 7", "file[/a]")
+	done := rec.speaks("uid 7", "", "file[/a]")
 	rec.Paused(reactor.Pause{Resource: "file[/a]", Reason: "lunch"}, true)
 	rec.Paused(reactor.Pause{Resource: "file[/b]"}, true)
 	done()
 	rec.Paused(reactor.Pause{Resource: "file[/a]"}, false)
-	done = rec.speaks("uid 8", "")
+	done = rec.speaks("uid 8", "it is mended", "")
 	rec.Held("file[/c]", &reactor.Held{Limit: "flapping", Reason: "r", For: time.Minute})
 	rec.Held("file[/c]", nil)
 	done()
@@ -256,6 +256,9 @@ func TestPausesAsEvents(t *testing.T) {
 	}
 	if want := []string{"uid 7", "", "", "", "uid 8"}; !slices.Equal(by, want) {
 		t.Errorf("said by %q, want %q", by, want)
+	}
+	if list[0].Reason != "" || list[2].Reason != "" || list[4].Reason != "it is mended" {
+		t.Errorf("the reasons are %q, %q, %q", list[0].Reason, list[2].Reason, list[4].Reason)
 	}
 	if list[0].Pause.Reason != "lunch" || list[3].Held.For != 60 {
 		t.Errorf("%+v, %+v", list[0].Pause, list[3].Held)

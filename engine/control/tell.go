@@ -27,6 +27,7 @@ type PauseRequest struct {
 // ResumeRequest is the body of POST /v1/resume.
 type ResumeRequest struct {
 	Resource string `json:"resource,omitempty"` // kind[name], or a selection; absent for everything, also what limits hold
+	Reason   string `json:"reason,omitempty"`
 }
 
 // Done is the answer to both.
@@ -57,6 +58,7 @@ type Decided struct {
 // RetryRequest is the body of POST /v1/retry.
 type RetryRequest struct {
 	Resources []string `json:"resources,omitempty"` // each kind[name], or a selection; absent for all that have failed
+	Reason    string   `json:"reason,omitempty"`
 }
 
 // Retried is the answer to it.
@@ -80,8 +82,8 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 	if !(req.For >= 0 && req.For <= MaxPause.Seconds()) {
 		return nil, bad("", "for_seconds is %v, it must be from 0 to %.0f, which is ten years", req.For, MaxPause.Seconds())
 	}
-	if len(req.Reason) > maxReason {
-		return nil, bad("", "the reason has %d bytes, %d are the most", len(req.Reason), maxReason)
+	if err := reasonFits(req.Reason); err != nil {
+		return nil, err
 	}
 	p := reactor.Pause{Reason: req.Reason}
 	if req.For > 0 {
@@ -110,6 +112,14 @@ func (s *Server) postPause(_ http.ResponseWriter, r *http.Request) (any, error) 
 	}
 }
 
+// reasonFits refuses a reason that is too long to be kept.
+func reasonFits(reason string) error {
+	if len(reason) > maxReason {
+		return bad("", "the reason has %d bytes, %d are the most", len(reason), maxReason)
+	}
+	return nil
+}
+
 // graphsBetween is how many new graphs may come between a choice and its pause.
 const graphsBetween = 3
 
@@ -120,7 +130,7 @@ func (s *Server) pause(r *http.Request, p reactor.Pause, ids []string) error {
 		pauses[i] = p
 		pauses[i].Resource = id
 	}
-	defer s.opt.Recorder.speaks(speaker(r), ids...)()
+	defer s.opt.Recorder.speaks(speaker(r), p.Reason, ids...)()
 	if err := s.opt.Engine.Pause(r.Context(), pauses...); err != nil {
 		return err
 	}
@@ -133,15 +143,18 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 	if err := httpd.DecodeObject(r, &req); err != nil {
 		return nil, err
 	}
+	if err := reasonFits(req.Reason); err != nil {
+		return nil, err
+	}
 	id := req.Resource
-	err := s.resume(r, id) // the name goes first: the paused resource may have left the graph
+	err := s.resume(r, req.Reason, id) // the name goes first: the paused resource may have left the graph
 	if _, ok := errors.AsType[*reactor.UnknownResourceError](err); ok {
 		var c chosen
 		if c, err = s.chooseAbsent(r.Context(), id); err == nil && !c.one {
-			return s.resumeHeld(r, c.ids)
+			return s.resumeHeld(r, req.Reason, c.ids)
 		} else if err == nil {
 			id = c.ids[0]
-			err = s.resume(r, id)
+			err = s.resume(r, req.Reason, id)
 		}
 	}
 	if _, ok := errors.AsType[*reactor.UnapprovedError](err); ok {
@@ -157,8 +170,8 @@ func (s *Server) postResume(_ http.ResponseWriter, r *http.Request) (any, error)
 }
 
 // resumeHeld resumes what is paused or held among some.
-func (s *Server) resumeHeld(r *http.Request, ids []string) (any, error) {
-	defer s.opt.Recorder.speaks(speaker(r), ids...)()
+func (s *Server) resumeHeld(r *http.Request, reason string, ids []string) (any, error) {
+	defer s.opt.Recorder.speaks(speaker(r), reason, ids...)()
 	resumed, err := s.opt.Engine.Resume(r.Context(), reactor.Which{Among: ids})
 	if err != nil {
 		return nil, err
@@ -171,6 +184,9 @@ func (s *Server) resumeHeld(r *http.Request, ids []string) (any, error) {
 func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var req RetryRequest
 	if err := httpd.DecodeObject(r, &req); err != nil {
+		return nil, err
+	}
+	if err := reasonFits(req.Reason); err != nil {
 		return nil, err
 	}
 	var named, some []string
@@ -195,12 +211,13 @@ func (s *Server) postRetry(_ http.ResponseWriter, r *http.Request) (any, error) 
 	if err != nil {
 		return nil, s.explained(err)
 	}
+	s.opt.Recorder.retried(speaker(r), req.Reason, tried)
 	return Retried{Resources: append([]string{}, tried...), Selected: len(some)}, nil
 }
 
 // Until it returns, the history notes the caller as the speaker.
-func (s *Server) resume(r *http.Request, id string) error {
-	defer s.opt.Recorder.speaks(speaker(r), id)()
+func (s *Server) resume(r *http.Request, reason, id string) error {
+	defer s.opt.Recorder.speaks(speaker(r), reason, id)()
 	if id == "" { // a graph that is held takes effect because of this caller
 		_, done := s.opt.Engine.AskedBy(speaker(r))
 		defer done()
@@ -226,11 +243,11 @@ func (s *Server) postDecide(_ http.ResponseWriter, r *http.Request) (any, error)
 	if err := httpd.DecodeObject(r, &req); err != nil {
 		return nil, err
 	}
-	switch {
-	case len(req.Changes) == 0:
+	if len(req.Changes) == 0 {
 		return nil, bad("", "it names no changes")
-	case len(req.Reason) > maxReason:
-		return nil, bad("", "the reason has %d bytes, %d are the most", len(req.Reason), maxReason)
+	}
+	if err := reasonFits(req.Reason); err != nil {
+		return nil, err
 	}
 	s.deciding.Lock()
 	defer s.deciding.Unlock()

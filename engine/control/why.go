@@ -72,7 +72,7 @@ func (s *Server) why(r *http.Request) (*Why, error) {
 }
 
 // runOutcomes are the events of a resource that why shows.
-var runOutcomes = []Outcome{Changed, WouldChange, Unknown, Failed, Recovered, Held, Paused, Resumed, Approved, Rejected}
+var runOutcomes = []Outcome{Changed, WouldChange, Unknown, Failed, Recovered, Held, Paused, Resumed, Approved, Rejected, TriedAgain}
 
 // lastRuns merges what the history knows with what only memory does.
 // Both lists come with the newest first and stay so.

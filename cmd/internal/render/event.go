@@ -42,7 +42,9 @@ func WhatHappened(e *control.Event, s Style) string {
 	case control.Held:
 		return who + " " + HeldText(e.Held, s)
 	case control.Resumed:
-		return who + " goes on" + byText(e)
+		return who + " goes on" + byText(e) + reasonText(e)
+	case control.TriedAgain:
+		return who + " is tried again" + byText(e) + reasonText(e)
 	case control.Approved:
 		if e.Held != nil {
 			return who + " is approved" + byText(e) + reasonText(e) + ", and waits for others"
