@@ -138,6 +138,7 @@ check-tools: tools
 	@{ command -v protoc && /usr/bin/python3 -c 'import grpc'; } >/dev/null || .ci/install protobuf-compiler libprotobuf-dev python3-grpcio || test "$$CI" != true
 	@command -v dockerd >/dev/null || .ci/install docker.io || test "$$CI" != true
 	@{ command -v rsync && command -v vim; } >/dev/null || .ci/install rsync vim || test "$$CI" != true
+	@test -f "$$(npm root -g)/axe-core/axe.min.js" || .ci/axe || test "$$CI" != true
 	@command -v chromium >/dev/null || .ci/install chromium || test "$$CI" != true
 	@command -v tmux >/dev/null || .ci/install tmux || test "$$CI" != true
 	@command -v nvim >/dev/null || .ci/install neovim || test "$$CI" != true

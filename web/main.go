@@ -54,7 +54,7 @@ func build(src string) (map[string][]byte, error) {
 	for _, f := range result.OutputFiles {
 		files[filepath.Base(f.Path)] = f.Contents
 	}
-	for _, name := range []string{"index.html", "icon.svg"} {
+	for _, name := range []string{"index.html", "cytoscape.css", "icon.svg"} {
 		if files[name], err = os.ReadFile(filepath.Join(root, name)); err != nil {
 			return nil, err
 		}

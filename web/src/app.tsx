@@ -3,29 +3,36 @@
 import { render } from "preact"
 import { h, Fragment, signs, states } from "./dom"
 import * as api from "./api"
-import { changed, live, model, onChange } from "./model"
+import { changed, live, model, onChange, slowly } from "./model"
 import { Dialog } from "./act"
 import { List, search } from "./list"
 import { ResourceView } from "./resource"
+import { GraphView } from "./graph"
+import { TimeView } from "./time"
 import { LogView } from "./log"
 import { HostsView } from "./hosts"
 import { at, go } from "./route"
 
-const views: Record<string, string> = { list: "List", log: "Log", hosts: "Hosts" }
+const views: Record<string, string> = { graph: "Graph", list: "List", time: "Time line", log: "Log", hosts: "Hosts" }
 
 function View() {
   const { view, of } = at()
   switch (view) {
     case "resource": return <ResourceView id={of} />
+    case "list": return <><h1 tabIndex={-1}>List</h1><List /></>
+    case "time": return <TimeView id={of} />
     case "log": return <><h1 tabIndex={-1}>Log</h1><LogView /></>
     case "hosts": return <HostsView />
   }
-  return <><h1 tabIndex={-1}>List</h1><List /></>
+  return <GraphView id={of} />
 }
 
 function Counts() {
-  const n = new Map<string, number>()
-  for (const v of model.vertices.values()) n.set(v.now, (n.get(v.now) ?? 0) + 1)
+  const n = slowly("counts", String(model.version), () => {
+    const n = new Map<string, number>()
+    for (const v of model.vertices.values()) n.set(v.now, (n.get(v.now) ?? 0) + 1)
+    return n
+  })
   return <ul class="counts" aria-label="Resources by state">{states.filter(s => n.get(s)).map(s =>
     <li><a href="#/list" class={"s-" + s} onClick={() => { search.state = s }}><span aria-hidden="true">{signs[s]}</span> {n.get(s)!.toLocaleString()} {s}</a></li>)}</ul>
 }
@@ -58,9 +65,9 @@ onChange(() => render(<App />, document.getElementById("app")!))
 addEventListener("keydown", e => {
   if (e.key === "/" && !(e.target as HTMLElement).closest("input, select, textarea, dialog")) {
     e.preventDefault()
-    const into = () => document.querySelector<HTMLElement>("main input[type=search]")
-    if (!into()) go("#/list")
-    requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => into()?.focus())))
+    const search = "main input[type=search]", into = document.querySelector<HTMLElement>(search)
+    if (into) into.focus()
+    else go("#/list", search)
   }
 })
 changed()

@@ -56,6 +56,13 @@ export function span(seconds: number): string {
   return seconds < 7200 ? Math.round(seconds / 60) + " min" : Math.round(seconds / 3600) + " h"
 }
 
+// fit keeps a long name to what a narrow screen has room for: its kind and its end.
+export function fit(id: string): string {
+  if (innerWidth >= 640 || id.length <= 30) return id
+  const cut = id.indexOf("[")
+  return id.slice(0, cut + 1) + "…" + id.slice(cut - 28)
+}
+
 export function plural(n: number, word: string): string {
   return n.toLocaleString() + " " + word + (n === 1 ? "" : "s")
 }

@@ -1,7 +1,7 @@
 // All resources, and the search over them.
 
-import { h, Fragment, State, plural, states } from "./dom"
-import { changed, model } from "./model"
+import { h, Fragment, State, fit, plural, states } from "./dom"
+import { changed, model, slowly } from "./model"
 import type { Vertex } from "./model"
 import { Rows } from "./rows"
 import { Deeds } from "./act"
@@ -9,19 +9,18 @@ import { go, href } from "./route"
 
 export const search = { text: "", state: "" }
 
-let memo: { key: string; list: Vertex[] } = { key: "", list: [] }
-
 // found are the resources that have each word of the search in their names or states, those that need a look first.
 export function found(): Vertex[] {
+  return slowly("list", [model.version, search.text, search.state].join(), all)
+}
+
+function all(): Vertex[] {
   const odd = [...model.vertices.values()].filter(v => v.now !== "ok").length
-  const key = [model.version, odd, model.events.length, search.text, search.state].join()
-  if (memo.key === key) return memo.list
   const words = search.text.toLowerCase().split(/\s+/).filter(Boolean)
   const rank = (v: Vertex) => { const at = states.indexOf(v.now); return at < 0 ? states.length : at }
   const list = [...model.vertices.values()]
     .filter(v => (!search.state || v.now === search.state) && words.every(w => v.text.includes(w) || v.now.includes(w)))
   if (odd) list.sort((a, b) => rank(a) - rank(b)) // which keeps the order of the graph
-  memo = { key, list }
   return list
 }
 
@@ -55,6 +54,6 @@ export function List() {
     <div class="line"><p role="status">{plural(list.length, "resource")}{filtered ? " of " + model.vertices.size.toLocaleString() : ""}</p>
       {filtered && list.length > 0 && list.length <= 100 ? <Deeds on={list} /> : !filtered && <Deeds on={[...model.vertices.values()].slice(0, 1).filter(v => !v.pause?.all)} all />}</div>
     <Rows name="list" label="Resources" items={list} open={v => go(href.resource(v.resource))}
-      row={v => <><State is={v.now} /><span class="name">{v.resource}</span><span class="why">{why(v)}</span></>} />
+      row={v => <><State is={v.now} /><span class="name" title={v.resource}>{fit(v.resource)}</span><span class="why">{why(v)}</span></>} />
   </>
 }

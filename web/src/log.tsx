@@ -1,8 +1,8 @@
 // What has happened, the newest first.
 
-import { h, Fragment, moment, plural } from "./dom"
+import { h, Fragment, fit, moment, plural } from "./dom"
 import type { Event } from "./api"
-import { changed, model, older } from "./model"
+import { changed, model, older, slowly } from "./model"
 import { Rows } from "./rows"
 import { go, href } from "./route"
 
@@ -28,7 +28,8 @@ export function summary(e: Event): string {
 export function LogView() {
   const wanted = kinds[filter.kind]
   const words = filter.text.toLowerCase()
-  const list = model.events.filter(e => (!wanted || wanted.includes(e.outcome)) && (!words || (e.outcome + " " + (e.resource ?? "") + " " + summary(e)).toLowerCase().includes(words))).reverse()
+  const list = !wanted && !words ? model.events
+    : slowly("log", filter.kind + words, () => model.events.filter(e => (!wanted || wanted.includes(e.outcome)) && (!words || (e.outcome + " " + (e.resource ?? "") + " " + summary(e)).toLowerCase().includes(words))))
   return <>
     <div class="tools">
       <label class="search"><span class="out">Search the log</span><input type="search" placeholder="Search the log" value={filter.text} onInput={(e: InputEvent) => {
@@ -41,8 +42,8 @@ export function LogView() {
       }}><option value="">all events</option>{Object.keys(kinds).map(k => <option value={k}>{k}</option>)}</select></label>
     </div>
     <div class="line"><p role="status">{plural(list.length, "event")}</p>{model.older && <button type="button" onClick={() => void older()}>Load older ones</button>}</div>
-    <Rows name="log" label="Events" items={list} end={() => void older()}
+    <Rows name="log" label="Events" items={list} newest end={() => void older()}
       open={e => go(e.resource && e.resource !== "" ? href.resource(e.resource) : href.time(e.id ?? 0))}
-      row={e => <><time class="at" dateTime={e.at}>{moment(e.at)}</time><span class={"state o-" + e.outcome}>{e.outcome}</span><span class="name">{e.resource ?? ""}</span><span class="why">{summary(e)}</span></>} />
+      row={e => <><time class="at" dateTime={e.at}>{moment(e.at)}</time><span class={"state o-" + e.outcome}>{e.outcome}</span><span class="name">{fit(e.resource ?? "")}</span><span class="why">{summary(e)}</span></>} />
   </>
 }

@@ -26,7 +26,7 @@ export const model: Model = { vertices: new Map(), events: [], older: false, lin
 const maxEvents = 20000
 
 let paint = () => {}
-let due = false
+let due = false, later = false, painted = 0
 
 // changed has the page drawn with the next frame, however often it is called before.
 export function changed() {
@@ -35,9 +35,33 @@ export function changed() {
   const draw = () => {
     due = false
     paint()
+    painted = performance.now()
   }
   if (document.hidden) setTimeout(draw, 500)
   else requestAnimationFrame(draw)
+}
+
+// heard has the page drawn soon: so many events do not cost each frame a drawing, and keys and scrolling stay smooth.
+export function heard() {
+  if (later) return
+  later = true
+  setTimeout(() => {
+    later = false
+    changed()
+  }, Math.max(0, 60 - (performance.now() - painted)))
+}
+
+// slowly keeps a result that is costly to make for a tenth of a second, unless the key is another one.
+const kept = new Map<string, { key: string; at: number; value: unknown }>()
+export function slowly<T>(name: string, key: string, make: () => T): T {
+  const old = kept.get(name)
+  if (old?.key === key && performance.now() - old.at < 100) {
+    heard()
+    return old.value as T
+  }
+  const value = make()
+  kept.set(name, { key, at: performance.now(), value })
+  return value
 }
 
 export function onChange(f: () => void) { paint = f }
@@ -147,8 +171,8 @@ export async function live(): Promise<void> {
       adopt(s, true)
       model.trouble = ""
       changed()
-      let heard = Date.now()
-      const deaf = setInterval(() => { if (Date.now() - heard > 40000) cut.abort() }, 5000) // a sign of life comes every 15 s
+      let alive = Date.now()
+      const deaf = setInterval(() => { if (Date.now() - alive > 40000) cut.abort() }, 5000) // a sign of life comes every 15 s
       try {
         await api.stream(model.events.findLast(e => e.id)?.id ?? 0, cut.signal, e => {
           take(e)
@@ -156,9 +180,9 @@ export async function live(): Promise<void> {
             model.events.splice(0, maxEvents / 4)
             model.older = true
           }
-          changed()
+          heard()
         }, () => {
-          heard = Date.now()
+          alive = Date.now()
           tries = 0
           if (model.link !== "live") {
             model.link = "live"

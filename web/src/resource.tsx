@@ -35,7 +35,7 @@ export function ResourceView({ id }: { id: string }) {
   const v: Vertex | undefined = model.vertices.get(d?.resource ?? id)
   return <article>
     <h1 tabIndex={-1}>{id} {v ? <State is={v.now} /> : <span class="state">not in the graph</span>}</h1>
-    {v && <Deeds on={[v]} />}
+    {v && <div class="line"><Deeds on={[v]} /><a href={href.graph(v.resource)}>Show in the graph</a></div>}
     {o.trouble && <p class="bad" role="alert">{o.trouble}</p>}
     {v && why(v) && <p class={v.error ? "bad" : "note"}>{why(v)}{v.retry_in_seconds ? ", next try in " + span(v.retry_in_seconds) : ""}</p>}
     {v?.held?.changes && <section><h2>Waits for an approval</h2><Changes list={v.held.changes} /></section>}
@@ -73,7 +73,7 @@ function Text({ of }: { of: string }) {
 // Run is one event of a resource, with what has led to it.
 export function Run({ e }: { e: Event }) {
   return <>
-    <p><b>{e.outcome}</b> <a href={e.id ? href.time(e.id) : undefined}><time dateTime={e.at}>{moment(e.at)}</time></a>
+    <p><b>{e.outcome}</b> {e.id ? <a href={href.time(e.id)}><time dateTime={e.at}>{moment(e.at)}</time></a> : <time dateTime={e.at}>{moment(e.at)}</time>}
       {e.seconds ? ", took " + span(e.seconds) : ""}{e.attempt && e.attempt > 1 ? ", try " + e.attempt : ""}{e.class && e.class !== "intended" ? ", " + e.class : ""}{e.noop ? ", noop" : ""}</p>
     {e.error && <p class="bad">{e.error}</p>}
     {e.by && <p>By {e.by}{e.reason ? ": " + e.reason : e.pause?.reason ? ": " + e.pause.reason : ""}</p>}
@@ -106,7 +106,8 @@ export function Changes({ list }: { list: Change[] }) {
 
 // Diff compares two texts line by line.
 function Diff({ from, to }: { from: string; to: string }) {
-  const a = from.split("\n"), b = to.split("\n")
+  const linesOf = (text: string) => text.replace(/\n$/, "").split("\n")
+  const a = linesOf(from), b = linesOf(to)
   let top = 0
   while (top < a.length && top < b.length && a[top] === b[top]) top++
   let end = 0

@@ -5,6 +5,7 @@ import { changed } from "./model"
 export const href = {
   view: (name: string) => "#/" + name,
   resource: (id: string) => "#/resource/" + encodeURIComponent(id),
+  graph: (id: string) => "#/graph/" + encodeURIComponent(id),
   time: (event: number) => "#/time/" + event,
 }
 
@@ -14,12 +15,18 @@ export function at(): { view: string; of: string } {
   return { view: view || "graph", of: decodeURIComponent(of ?? "") }
 }
 
-export function go(to: string) {
+// focus is what gets the focus when the next view is drawn: its title, but for who searches.
+let focus = "main h1"
+
+export function go(to: string, into = "main h1") {
+  focus = into
   location.hash = to
 }
 
 addEventListener("hashchange", () => {
   changed()
   scrollTo(0, 0)
-  requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus()))
+  const into = focus
+  focus = "main h1"
+  requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(into)?.focus()))
 })

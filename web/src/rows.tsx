@@ -9,8 +9,8 @@ interface Sight { top: number; height: number; at: number; element?: HTMLElement
 const sights = new Map<string, Sight>()
 export const rowHeight = 34
 
-export function Rows<T>({ name, label, items, row, open, end }: {
-  name: string; label: string; items: T[]; row: (item: T) => Child; open: (item: T) => void; end?: () => void
+export function Rows<T>({ name, label, items, newest, row, open, end }: {
+  name: string; label: string; items: T[]; newest?: boolean; row: (item: T) => Child; open: (item: T) => void; end?: () => void
 }) {
   let s = sights.get(name)
   if (!s) sights.set(name, s = { top: 0, height: 800, at: 0 })
@@ -18,6 +18,7 @@ export function Rows<T>({ name, label, items, row, open, end }: {
   sight.at = Math.max(0, Math.min(sight.at, items.length - 1))
   const first = Math.max(0, Math.floor(sight.top / rowHeight) - 6)
   const last = Math.min(items.length, Math.ceil((sight.top + sight.height) / rowHeight) + 6)
+  const item = (i: number) => items[newest ? items.length - 1 - i : i]! // with newest, the last comes first
   const move = (to: number) => {
     sight.at = Math.max(0, Math.min(to, items.length - 1))
     const y = sight.at * rowHeight
@@ -29,13 +30,13 @@ export function Rows<T>({ name, label, items, row, open, end }: {
   const page = Math.max(1, Math.floor(sight.height / rowHeight) - 1)
   const keys: Record<string, () => void> = {
     ArrowDown: () => move(sight.at + 1), ArrowUp: () => move(sight.at - 1), PageDown: () => move(sight.at + page), PageUp: () => move(sight.at - page),
-    Home: () => move(0), End: () => move(items.length - 1), Enter: () => { const item = items[sight.at]; if (item !== undefined) open(item) },
+    Home: () => move(0), End: () => move(items.length - 1), Enter: () => { if (items.length) open(item(sight.at)) },
   }
   const rows: Child[] = []
   for (let i = first; i < last; i++) {
-    const item = items[i]!
+    const it = item(i)
     rows.push(<div role="option" id={name + "-" + i} key={i} class={"row" + (i % 2 ? " odd" : "")} aria-selected={i === sight.at ? "true" : "false"} aria-setsize={items.length}
-      aria-posinset={i + 1} style={{ top: i * rowHeight + "px" }} onClick={() => { sight.at = i; open(item) }}>{row(item)}</div>)
+      aria-posinset={i + 1} style={{ top: i * rowHeight + "px" }} onClick={() => { sight.at = i; open(it) }}>{row(it)}</div>)
   }
   return <>{items.length === 0 ? <p class="none">Nothing.</p> : <div class="rows" role="listbox" tabIndex={0} aria-label={label}
     {...(items.length ? { "aria-activedescendant": name + "-" + sight.at } : {})}
