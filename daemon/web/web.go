@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/reactivegraph/mgmt/engine/clock"
 	"github.com/reactivegraph/mgmt/engine/httpd"
@@ -157,14 +158,19 @@ func (s *Server) identified(r *http.Request) string {
 	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
 		return ""
 	}
-	cert := r.TLS.PeerCertificates[0].Subject.CommonName
-	if s.opt.Proxy == "" || cert != s.opt.Proxy {
-		return cert
+	name := r.TLS.PeerCertificates[0].Subject.CommonName
+	if s.opt.Proxy != "" && name == s.opt.Proxy {
+		names := r.Header.Values(s.opt.Header)
+		if len(names) != 1 {
+			return ""
+		}
+		name = names[0]
 	}
-	if names := r.Header.Values(s.opt.Header); s.opt.Header != "" && len(names) == 1 {
-		return names[0]
+	// The history has names in a form with these signs: nobody passes for a user of this machine.
+	if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) || strings.ContainsRune(`(),"`, c) }) {
+		return ""
 	}
-	return ""
+	return name
 }
 
 // ask passes a request on to the API in the name of the person who is logged in.

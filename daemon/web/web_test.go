@@ -351,6 +351,10 @@ func TestCertificatesAndProxies(t *testing.T) {
 	}
 	nobody := &person{r: r}
 	status(http.StatusUnauthorized, "", nobody, "POST", "/login", header, "ada")
+	for _, name := range []string{"", "root (uid 0), on web1", "ada\x1b[2J", "ada, login root"} {
+		status(http.StatusUnauthorized, "proxy", nobody, "POST", "/login", header, name)
+		status(http.StatusUnauthorized, name, nobody, "POST", "/login")
+	}
 	status(http.StatusUnauthorized, "proxy", nobody, "POST", "/login")
 	for cert, headers := range map[string][]string{"ada": nil, "proxy": {header, "ada"}} {
 		p := &person{r: r}

@@ -49,12 +49,12 @@ function App() {
       <span class={"link " + model.link.replace(" ", "-")} role="status">{model.link === "live" ? (s?.converged ? "at rest" : "working") : model.link}</span>
       {model.session && <span class="who">{model.session.who}{model.session.steer ? "" : ", reading"} <button type="button" onClick={() => void api.logout().finally(() => location.reload())}>Log out</button></span>}
     </header>
-    {model.link === "broken" && <p class="banner" role="alert">{model.trouble}. What you see is how it stood; the page goes on by itself.</p>}
+    {model.link === "broken" && <p class="banner" role="alert">No connection ({model.trouble}). What you see is how it stood; the page goes on by itself.</p>}
     {s?.refused && <p class="banner" role="alert">A newer graph is refused: {s.refused}</p>}
     {s?.held && <p class="banner">A newer graph waits: {s.held}</p>}
     {s?.store_lost && <p class="banner">The store does not answer: {s.store_lost.error}</p>}
     {s?.state_lost?.error && <p class="banner">The state folder is lost: {s.state_lost.error}</p>}
-    <main id="main">{model.link === "logged out" ? <section class="login"><h1 tabIndex={-1}>Log in</h1><p>{model.trouble}.</p><p>Run this on the machine, as root or in the group of the daemon's socket, and open the link that it prints:</p><pre>mgmt web --open</pre></section>
+    <main id="main">{model.link === "logged out" ? <section class="login"><h1 tabIndex={-1}>Log in</h1><p>{model.trouble[0]!.toUpperCase() + model.trouble.slice(1)}.</p><p>Run this on the machine, as root or in the group of the daemon's socket, and open the link that it prints:</p><pre>mgmt web --open</pre></section>
       : s ? <View /> : <><h1 tabIndex={-1}>mgmt</h1><p>{model.trouble || "…"}</p></>}</main>
     <p class="out" role="status">{model.said}</p>
     <Dialog />

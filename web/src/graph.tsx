@@ -144,7 +144,8 @@ class Drawing {
     this.cy.batch(() => {
       this.cy.elements().remove()
       this.cy.add(boxes.map(b => ({ group: "nodes", data: b, classes: (b.group ? "group " : "") + b.state, position: { x: this.placed.get(b.id)?.[0] ?? -1e6, y: this.placed.get(b.id)?.[1] ?? -1e6 } })))
-      this.cy.add([...ties].map(([id, t]) => ({ group: "edges", data: { id: "e:" + id, source: t.from, target: t.to }, classes: t.notify ? "notify" : "" })))
+      const heavy = ties.size > 2 * boxes.length ? "heavy " : "" // so many that the nodes would be lost behind them
+      this.cy.add([...ties].map(([id, t]) => ({ group: "edges", data: { id: "e:" + id, source: t.from, target: t.to }, classes: heavy + (t.notify ? "notify" : "") })))
     })
     this.worker?.postMessage({ job: ++this.job, nodes: boxes.map(({ id, width, height }) => ({ id, width, height })), edges: [...ties.values()].map(t => [t.from, t.to]) } satisfies Job)
   }
@@ -250,7 +251,8 @@ function sheet() {
       "background-color": v("back"), color: v("text"), "border-width": 1.5, "border-color": v("dim"), "line-height": 1.25, "min-zoomed-font-size": 5,
     } },
     { selector: "node.group", style: { shape: "cut-rectangle", "background-color": v("soft"), "border-width": 2.5 } },
-    { selector: "edge", style: { "curve-style": "bezier", "target-arrow-shape": "triangle", width: 1.2, "line-color": v("dim"), "target-arrow-color": v("dim"), "arrow-scale": 0.9, opacity: 0.75 } },
+    { selector: "edge", style: { "curve-style": "bezier", "target-arrow-shape": "triangle", width: 1.2, "line-color": v("dim"), "target-arrow-color": v("dim"), "arrow-scale": 0.9, opacity: 0.6 } },
+    { selector: "edge.heavy", style: { opacity: 0.25, "arrow-scale": 0.7 } },
     { selector: "edge.notify", style: { width: 2.5, "line-color": v("link"), "target-arrow-color": v("link") } },
     ...colours.map(([state, name]) => ({ selector: "node." + state, style: { "border-color": v(name), ...(state === "ok" ? {} : { color: v(name) }) } })),
     { selector: "node.failed", style: { "border-width": 3, "background-color": v("del") } },

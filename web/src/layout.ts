@@ -19,13 +19,16 @@ onmessage = (e: MessageEvent<Job>) => {
   const left = Math.min(...placed.map(n => n.x - n.width / 2), Infinity), right = Math.max(...placed.map(n => n.x + n.width / 2), -Infinity)
   const width = Math.max(700, Math.sqrt(nodes.reduce((sum, n) => sum + (n.width + 24) * (n.height + 40), 0) * 2.2))
   let bottom = 0
-  if (right - left <= 1.6 * width) {
+  const ranks = [...new Set(placed.map(n => n.y))].sort((a, b) => a - b)
+  if (ranks.length > 8 && placed.length < 2 * ranks.length) { // a long chain, or groups that all depend on each other
+    bottom = rows(placed.sort((a, b) => a.y - b.y || a.x - b.x), width, 0, at, 64)
+  } else if (right - left <= 1.6 * width) {
     for (const n of placed) {
       at[n.id] = [n.x - (left + right) / 2, n.y]
       bottom = Math.max(bottom, n.y + n.height / 2)
     }
   } else { // a flat graph: each rank is broken into rows, in its order
-    for (const y of [...new Set(placed.map(n => n.y))].sort((a, b) => a - b)) {
+    for (const y of ranks) {
       bottom = rows(placed.filter(n => n.y === y).sort((a, b) => a.x - b.x), width, bottom && bottom + 56, at)
     }
   }
@@ -34,8 +37,8 @@ onmessage = (e: MessageEvent<Job>) => {
 }
 
 // rows places nodes side by side below a height, each row in the middle, and returns where they end.
-function rows(list: Job["nodes"], width: number, y: number, at: Done["at"]): number {
-  for (let i = 0; i < list.length; y += 24) {
+function rows(list: Job["nodes"], width: number, y: number, at: Done["at"], gap = 24): number {
+  for (let i = 0; i < list.length; y += gap) {
     let j = i, wide = -24, high = 0
     for (; j < list.length && (j === i || wide + 24 + list[j]!.width <= width); j++) {
       wide += 24 + list[j]!.width
@@ -47,5 +50,5 @@ function rows(list: Job["nodes"], width: number, y: number, at: Done["at"]): num
     }
     y += high
   }
-  return y - (list.length ? 24 : 0)
+  return y - (list.length ? gap : 0)
 }

@@ -195,7 +195,7 @@ export async function live(): Promise<void> {
       }
       throw new api.Failed(0, "the daemon has ended the connection")
     } catch (e) {
-      const failed = e instanceof api.Failed ? e : new api.Failed(0, e instanceof Error ? e.message : String(e))
+      const failed = e instanceof api.Failed ? e : new api.Failed(0, "the daemon has gone")
       model.trouble = failed.message
       if (failed.status === 401) {
         model.link = "logged out"

@@ -15,18 +15,19 @@ export function at(): { view: string; of: string } {
   return { view: view || "graph", of: decodeURIComponent(of ?? "") }
 }
 
-// focus is what gets the focus when the next view is drawn: its title, but for who searches.
-let focus = "main h1"
+// wanted is what gets the focus when a view is drawn, where that is not its title.
+let wanted = { hash: "", into: "" }
 
-export function go(to: string, into = "main h1") {
-  focus = into
+export function go(to: string, into = "") {
+  wanted = { hash: to, into }
   location.hash = to
 }
 
-addEventListener("hashchange", () => {
+addEventListener("hashchange", e => {
   changed()
+  if (new URL(e.newURL).hash !== location.hash) return // the next one follows already
   scrollTo(0, 0)
-  const into = focus
-  focus = "main h1"
+  const into = wanted.hash === location.hash && wanted.into || "main h1"
+  wanted = { hash: "", into: "" }
   requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector<HTMLElement>(into)?.focus()))
 })
