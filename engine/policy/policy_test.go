@@ -109,6 +109,21 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// TestMarkedSecret: a parameter that the graph marks as secret is not there either, so a rule that reads it matches.
+func TestMarkedSecret(t *testing.T) {
+	v := &resgraph.Vertex{Res: newThing("x")}
+	v.Alter(func(s *resgraph.Special) { s.Secret = []string{"text"} })
+	g := graph.New[*resgraph.Vertex]("g")
+	if _, err := g.Add("thing[x]", v); err != nil {
+		t.Fatal(err)
+	}
+	for match, want := range map[string]int{`has(params.text)`: 0, `params.text == "b"`: 1} {
+		if ds := mustLoad(t, rule(match)).Graph(g, nil); len(ds) != want {
+			t.Errorf("%s: %v", match, ds)
+		}
+	}
+}
+
 // TestMatchChange: what rules may read of a change and of the history.
 func TestMatchChange(t *testing.T) {
 	now := time.Unix(1e9, 0)
