@@ -249,6 +249,9 @@ type Options struct {
 	// user alone, where it is not there. When nil, a temporary folder, which is removed at the end of Run.
 	State StateFolder
 
+	// Images keeps the state of the machine before each change; nil for nothing. See package engine/journal/images.
+	Images reactor.Images
+
 	Logger *slog.Logger // discards when nil; where Observer.Ran is set, lines of resources come on the Observer's goroutine, in order with it
 	Debug  bool
 	Stdin  io.Reader // a frontend reads it as "-"

@@ -155,7 +155,7 @@ func (s *session) reactorOptions() reactor.Options {
 	o, was := &s.opt, s.inEffect()
 	return reactor.Options{
 		Program: o.Program, Version: o.Version, Hostname: s.hostname,
-		Host: s.host, Clock: engine.ClockOf(s.host), World: s.sharing.Store, Lease: o.Lease, Store: s.state.Store, Place: s.sharing.Place,
+		Host: s.host, Clock: engine.ClockOf(s.host), World: s.sharing.Store, Lease: o.Lease, Store: s.state.Store, Images: o.Images, Place: s.sharing.Place,
 		StateDir: s.state.Path, ReadOnly: o.readOnly, Once: o.readOnly, Layer: s.layer(),
 		Logger: s.lines.logger(&o.Observer, o.Logger), Debug: o.Debug,
 		MaxRemovals: o.MaxRemovals, InEffect: was.All, Asking: was.Asking, Declared: s.declared(),

@@ -94,6 +94,7 @@ var verbs = []verbEntry{
 	{name: "diff", make: ask.NewDiff, machine: true},
 	{name: "rollback", make: ask.NewRollback, machine: true},
 	{name: "web", make: ask.NewWeb, machine: true},
+	{name: "undo", make: ask.NewUndo, machine: true},
 	{name: "apply", make: ask.NewApply, machine: true},
 	{name: "reload", make: ask.NewReload, machine: true},
 	{name: "api", make: api.New, machine: true},

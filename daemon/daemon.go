@@ -48,7 +48,8 @@ type Config struct {
 	Web        Web
 	Notify     []notices.Receiver // who is told of events
 	Traces     traces.Options     // where runs are sent as spans; without an Endpoint nowhere
-	StatusFile string             // gets a line, true or false, whenever the graph converges or does not any more; empty for none
+	Undo       Undo
+	StatusFile string // gets a line, true or false, whenever the graph converges or does not any more; empty for none
 
 	// Engine says how the graphs are run: noop, limits, times, and the first Observer. What the daemon knows itself, from the name of the
 	// machine to the background work, is set by it.

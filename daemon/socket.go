@@ -171,7 +171,7 @@ func (p *socketPart) Start(_ context.Context, e *mgmt.Engine) error {
 	d := p.d
 	p.opt.Engine, p.opt.History, p.opt.Folders = e, e.History(), foldersOf(e)
 	graphs := newGraphInput(d.input.Load, e, d.rereading, d.waiting)
-	p.opt.Graphs, p.opt.Kept = graphs, d.past.kept(graphs)
+	p.opt.Graphs, p.opt.Kept = graphs, d.past.kept(graphs, p.rec)
 	d.Go(func(ctx context.Context) { p.rec.Run(ctx, p.opt.History) })
 	if p.remote != nil {
 		d.Go(func(ctx context.Context) {

@@ -43,6 +43,7 @@ type MetaParams struct {
 	Unread     string            `yaml:"-"` // a frontend could not read a part of the parameters, and says which: the resource is not run, and its state is unknown
 	Proofs     []world.Proof     `yaml:"-"` // a frontend has read that a lease of this host holds: without it no run begins
 	Module     string            `yaml:"-"` // the instance of the module that declares it, behind those around that: web.tls; empty for the graph itself
+	Rests      bool              `yaml:"-"` // it rests after its first success, as if hidden: it has brought back an earlier state, and does not keep it so
 	Secret     []string          `yaml:"secret" doc:"Parameters that are not shown, though their type is plain, such as content or env.TOKEN; the whole of a list or map, or one entry. All that the resource sends is a secret then. A value that is received from a secret is a secret without this."`
 	Hidden     bool              `yaml:"hidden" doc:"Keep the resource in the graph, but never validate, watch or run it."`
 	Dollar     bool              `yaml:"dollar" doc:"Allow a name that begins with a dollar sign."`
@@ -252,7 +253,7 @@ func (m *MetaParams) Equal(o *MetaParams) bool {
 			m.Drift == o.Drift && m.Backend == o.Backend && m.Hidden == o.Hidden && m.Dollar == o.Dollar && m.Unread == o.Unread &&
 			equalPointers(m.Noop, o.Noop) && equalPointers(m.AutoEdge, o.AutoEdge) && equalPointers(m.AutoGroup, o.AutoGroup) &&
 			slices.Equal(m.Sema, o.Sema) && slices.Equal(m.Secret, o.Secret) && slices.Equal(m.Export, o.Export) && m.ExportFor == o.ExportFor && slices.Equal(m.Proofs, o.Proofs) &&
-			m.Module == o.Module && maps.Equal(m.Labels, o.Labels)
+			m.Module == o.Module && m.Rests == o.Rests && maps.Equal(m.Labels, o.Labels)
 }
 
 func equalPointers[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }

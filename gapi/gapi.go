@@ -186,6 +186,8 @@ type Declaration struct {
 
 	Collected bool // another host exports the resource
 
+	Rests bool // it rests after its first success, as if hidden
+
 	// Unread, when not empty, says which part of Value the frontend could not read, in words such as "the secret db/password".
 	// The resource stays in the graph, does not run, and its state is unknown. Only a plan has such a resource.
 	Unread string

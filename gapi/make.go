@@ -200,7 +200,7 @@ func (b *builder) decodeMeta(it *item, meta *engine.MetaParams) {
 		meta.Noop = new(true)
 	}
 	meta.Leave(it.Leaving)
-	meta.Unread, meta.Proofs, meta.Module = it.Unread, it.Proofs, it.Module
+	meta.Unread, meta.Proofs, meta.Module, meta.Rests = it.Unread, it.Proofs, it.Module, it.Rests
 	if err := meta.Validate(); err != nil && !unread[""] {
 		b.judgeMeta(it, err, unread)
 	}

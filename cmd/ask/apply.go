@@ -33,8 +33,8 @@ const defaultWait = "5m"
 
 // flags adds the flags of the verbs that hand over a graph. They say where the daemon is,
 // how to write the answer, and how long to wait.
-func (f *verdictFlags) flags(cmd *cobra.Command) {
-	f.Daemon.Flags(cmd, cli.OneOf{control.Verdict{}, control.Status{}})
+func (f *verdictFlags) flags(cmd *cobra.Command, more ...any) {
+	f.Daemon.Flags(cmd, cli.OneOf(append([]any{control.Verdict{}, control.Status{}}, more...)))
 	cli.ColorFlag(cmd, &f.color)
 	f.waitFlag(cmd)
 }

@@ -2,10 +2,12 @@ package ask
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -164,4 +166,113 @@ may do this.`,
 	f.flags(cmd)
 	cmd.Flags().StringVar(&f.reason, "reason", "", "reason for the rollback, a `text` for the history")
 	return cmd
+}
+
+// NewUndo makes the verb undo.
+func NewUndo(a *cli.App) *cobra.Command {
+	f := &struct {
+		verdictFlags
+		since       cli.Seconds
+		dryRun, yes bool
+		reason      string
+	}{}
+	cmd := &cobra.Command{
+		Use:   "undo {RUN | SELECTION | --since TIME}",
+		Short: "Undo changes, and keep them undone",
+		Long: `Undo brings back the state from before a change that the running daemon has made. It
+says first what it undoes, and what can't be undone and why, and asks on a terminal;
+elsewhere --yes answers.
+
+Of selected resources it undoes the last change, or with --since all of that time. With
+--since alone it undoes all changes of that time, of all resources. RUN is the number
+of a run of this daemon, as mgmt log -o json has it: it undoes what that run, and later
+ones of its resource, have changed.
+
+What was undone stays so, also over restarts, until the graph file, or whatever the
+graph comes from, has another graph, or until mgmt resume. An undo is a change as
+others are: it can wait for an approval, it is in the log, and it can be undone.
+
+The exit codes, and --wait, are those of mgmt apply. Only root and the daemon's user
+may do this.
+
+` + cli.SelectionHelp,
+		Example: `  mgmt undo --since 10m --dry-run
+  mgmt undo 'file[/etc/nginx/*]' --since 1h --reason 'the site is down'
+  mgmt undo 4711 --yes
+  mgmt resume 'file[/etc/nginx/nginx.conf]'   # as the graph says again`,
+		Args:              resourceArg(0),
+		ValidArgsFunction: f.CompleteResource,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := control.UndoRequest{Since: time.Duration(f.since).Seconds(), DryRun: true, Reason: f.reason}
+			switch {
+			case len(args) == 1 && isNumber(args[0]):
+				n, err := strconv.ParseUint(args[0], 10, 64)
+				if err != nil || f.since != 0 {
+					return errors.New("a run says by itself since when to undo: leave --since out")
+				}
+				req.Run = n
+			case len(args) == 1:
+				req.Resource = args[0]
+			case f.since == 0:
+				return errors.New("say what to undo: a run, resources, or a time, as in mgmt undo --since 10m")
+			}
+			ctx := cmd.Context()
+			plan, err := f.Client().Undo(ctx, req)
+			if err != nil {
+				return remote.Explained(err)
+			}
+			s := cli.StyleOf(f.color, a)
+			if f.dryRun || len(plan.Undo) == 0 {
+				return f.Output.Write(a.Out, plan, func(w io.Writer) error { return undoText(w, s, plan) })
+			}
+			if !f.yes {
+				if err := undoText(a.Err, s, plan); err != nil {
+					return err
+				}
+				if err := cli.Confirm(a, false, "Undo this?"); err != nil {
+					return err
+				}
+			}
+			req.DryRun = false
+			if plan, err = f.Client().Undo(ctx, req); err != nil {
+				return remote.Explained(err)
+			}
+			if f.yes && !f.Output.Document() {
+				if err := undoText(a.Out, s, plan); err != nil {
+					return err
+				}
+			}
+			if plan.Verdict == nil {
+				return nil
+			}
+			return f.end(ctx, a, plan.Verdict, nil)
+		},
+	}
+	f.flags(cmd, control.UndoPlan{})
+	fl := cmd.Flags()
+	fl.Var(&f.since, "since", "undo all changes of this `time` until now")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "only say what would be undone, and what can't be")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	fl.StringVar(&f.reason, "reason", "", "reason for the undo, a `text` for status")
+	return cmd
+}
+
+// undoText says what an undo does, and what it can't.
+func undoText(w io.Writer, s render.Style, plan *control.UndoPlan) error {
+	var b strings.Builder
+	for _, u := range plan.Undo {
+		fmt.Fprintf(&b, "%s goes back to its state of %s", s.Name(render.Visible(u.Resource)), s.Moment(u.Before))
+		if u.Changes > 1 {
+			fmt.Fprintf(&b, ", %d changes ago", u.Changes)
+		}
+		b.WriteString("\n")
+	}
+	for _, c := range plan.Cannot {
+		fmt.Fprintf(&b, "%s %s: %s\n", s.Name(render.Visible(c.Resource)), s.Paint(render.Yellow, "can't be undone"), render.Visible(c.Why))
+	}
+	if len(plan.Undo) == 0 {
+		b.WriteString("there is nothing to undo\n")
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
 }

@@ -260,7 +260,7 @@ func (f *statusFlags) follow(ctx context.Context, a *cli.App) error {
 // Times, spans and counts of runs are left out.
 func unhurried(st *control.Status) string {
 	var b strings.Builder
-	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Pinned != nil, st.Awaits, st.StoreLost != nil, st.StateLost != nil, st.StateLost.Bad())
+	fmt.Fprint(&b, st.PID, st.Generation, st.Converged, st.Counts, st.Refused, st.Held, st.Pinned != nil, st.Undone, st.Awaits, st.StoreLost != nil, st.StateLost != nil, st.StateLost.Bad())
 	if st.Selected != nil {
 		fmt.Fprint(&b, st.Selected.None)
 	}
@@ -327,7 +327,13 @@ func (f *statusFlags) text(st *control.Status, s render.Style, now time.Time) st
 		fmt.Fprintf(&b, "%s: %s\n", s.Paint(render.Red, "the newest graph was refused, the last good one stays in effect"), render.Visible(st.Refused))
 	}
 	if p := st.Pinned; p != nil {
-		fmt.Fprintf(&b, "%s to graph %d, until the input has another graph, or mgmt resume%s\n", s.Paint(render.Yellow, "rolled back"), p.Number, pinnedText(p))
+		fmt.Fprintf(&b, "%s to graph %d, until the input has another graph, or mgmt resume%s\n", s.Paint(render.Yellow, "rolled back"), p.Number, pinnedText(p.By, p.Reason))
+	}
+	for _, u := range st.Undone[:min(len(st.Undone), maxShown)] {
+		fmt.Fprintf(&b, "%s is undone until the input has another graph, or mgmt resume%s\n", s.Name(render.Visible(u.Resource)), pinnedText(u.By, u.Reason))
+	}
+	if more := len(st.Undone) - maxShown; more > 0 {
+		fmt.Fprintf(&b, "and %d more are undone\n", more)
 	}
 	if st.Held != "" {
 		fmt.Fprintf(&b, "%s %s\n", s.Paint(render.Yellow, "the newest graph is"), render.Visible(st.Held))
@@ -454,13 +460,13 @@ func remoteText(f control.Folder) string {
 	return " is " + render.Visible(f.Remote) + ": changes made elsewhere are seen by meta.poll, and once an hour"
 }
 
-// pinnedText says who has asked for a rollback, and why.
-func pinnedText(p *control.Pinned) (text string) {
-	if p.By != "" {
-		text += "; by " + render.OneLine(p.By)
+// pinnedText says who has asked for a rollback or an undo, and why.
+func pinnedText(by, reason string) (text string) {
+	if by != "" {
+		text += "; by " + render.OneLine(by)
 	}
-	if p.Reason != "" {
-		text += ": " + render.OneLine(p.Reason)
+	if reason != "" {
+		text += ": " + render.OneLine(reason)
 	}
 	return text
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon"
 	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/daemon/traces"
+	"github.com/reactivegraph/mgmt/engine/journal/images"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/resgraph"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -50,6 +51,7 @@ type runFlags struct {
 	// quiet is the time without an event after which the graph counts as converged.
 	quiet      cli.Seconds
 	exit       bool
+	undo       undoFlags
 	statusFile string
 	graphviz   string
 	// maxRuntime is how long the run may take; 0 means for ever.
@@ -109,6 +111,8 @@ that run was started on is gone.`,
 	cli.Bind(cmd, "converged_timeout", &f.quiet)
 	cli.Bind(cmd, "converged_exit", &f.exit)
 	cli.Bind(cmd, "converged_status_file", &f.statusFile)
+	cli.Bind(cmd, "undo_size", &f.undo.size)
+	cli.Bind(cmd, "undo_age", &f.undo.age)
 	cli.Bind(cmd, "notify", &f.notify)
 	cli.Bind(cmd, "web", &f.web.Address)
 	cli.Bind(cmd, "web_cert", (*cli.Place)(&f.web.Cert))
@@ -193,12 +197,16 @@ func (f *runFlags) run(ctx context.Context, a *cli.App) (err error) {
 	if err != nil {
 		return err
 	}
+	undo, err := f.undo.parse()
+	if err != nil {
+		return err
+	}
 	r := &resettling{app: a, log: p.Logger, level: p.Level, begun: a.Settled, policy: f.limits.Policy}
 	dump := &dumper{p: p}
 	d, err := daemon.Open(ctx, daemon.Config{
 		Version: cli.Version(), Log: p.Logger, Stdin: a.In, Graph: f.input.Given(), Env: inputs.Surroundings(a), Kinds: folders,
 		State: f.state.Place, Store: f.world.Config, TrustedKeys: f.trusted, Socket: f.socket.Socket, Remote: f.remote,
-		Metrics: f.metrics, Web: f.web, Notify: receivers, Traces: collector, StatusFile: f.statusFile, Engine: o, Reloading: daemon.Reloading{Next: r.again, Waiting: r.warnings, Requested: p.Rereading}, Stalled: dump.stalled,
+		Metrics: f.metrics, Web: f.web, Notify: receivers, Traces: collector, StatusFile: f.statusFile, Undo: undo, Engine: o, Reloading: daemon.Reloading{Next: r.again, Waiting: r.warnings, Requested: p.Rereading}, Stalled: dump.stalled,
 	}, dump, newTrimmer(), liveArea{p})
 	if ds, ok := errors.AsType[schema.Diagnostics](err); ok { // of the folders of kinds
 		return f.log.Diagnose(a, ds)
@@ -270,3 +278,19 @@ func (l liveArea) Start(_ context.Context, e *mgmt.Engine) error {
 
 // Close implements daemon.Part.
 func (l liveArea) Close() error { return nil }
+
+// undoFlags say how much is kept for mgmt undo.
+type undoFlags struct{ size, age string }
+
+func (f *undoFlags) parse() (u daemon.Undo, err error) {
+	if u.Size, err = images.ParseSize(f.size); err != nil {
+		return u, fmt.Errorf("--undo-size=%s: %w", f.size, err)
+	}
+	if u.Size == 0 {
+		u.Size = -1
+	}
+	if u.Age, err = images.ParseAge(f.age); err != nil {
+		return u, fmt.Errorf("--undo-age=%s: %w", f.age, err)
+	}
+	return u, nil
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/provenance"
 	"github.com/reactivegraph/mgmt/gapi"
 	"github.com/reactivegraph/mgmt/gapi/yaml"
@@ -42,12 +43,13 @@ type sequence struct {
 	replaced bool // the graph that was yielded last is not the one of the input
 }
 
-// take yields what stands for a graph of the input: the pinned one, or the graph itself. It reports whether the iteration goes on.
+// take yields what stands for a graph of the input: the pinned one, with what was undone, or the graph itself. It reports whether the iteration
+// goes on.
 func (s *sequence) take(d *gapi.Declared) bool {
-	if s.f.k.Pinned() != nil {
+	if k := s.f.k; k.stands() {
 		d = d.Complete()
-		if p := s.f.k.pinned(d); p != nil {
-			if taken, more := s.pinned(d, p); taken {
+		if p, held := k.over(d); p != nil || len(held) > 0 {
+			if taken, more := s.over(d, p, held); taken {
 				return more
 			}
 		}
@@ -56,26 +58,42 @@ func (s *sequence) take(d *gapi.Declared) bool {
 		d = d.Complete()
 	}
 	s.replaced = false
-	_, more := s.pass(d, nil, nil)
+	_, more := s.pass(d, d, nil, nil)
 	return more
 }
 
-// pinned yields the graph of a pin. Taken is false where it can't take effect.
-func (s *sequence) pinned(d *gapi.Declared, p *pin) (taken, more bool) {
-	g, err := s.read(p.Number)
-	if err != nil {
-		s.f.k.drop("it can't be read", p, "error", err)
-		return false, true
+// over yields the graph of a pin, or that of the input, with what was undone. Taken is false where it can't take effect.
+func (s *sequence) over(d *gapi.Declared, p *pin, held []Held) (taken, more bool) {
+	k, base, done := s.f.k, d, func(gapi.Outcome) {}
+	if p != nil {
+		g, err := s.read(p.Number)
+		if err != nil {
+			k.drop("the graph can't be read", "error", err)
+			return false, true
+		}
+		g.Origin = provenance.Origin{By: p.By, Path: fmt.Sprintf("graph %d of mgmt history", p.Number)}
+		base = g
+		if d.Done != nil {
+			done = d.Done
+		}
 	}
-	g.Again, g.Origin = true, provenance.Origin{By: p.By, Path: fmt.Sprintf("graph %d of mgmt history", p.Number)}
+	whole := base
+	if len(held) > 0 {
+		whole = k.undone(base, held, s.kinds())
+	}
+	own := *whole
+	own.Again = true
 	s.replaced = true
-	out, more := s.pass(g, p, d.Done)
+	out, more := s.pass(&own, base, p, done)
 	if !more || out.Err == nil || out.Held {
 		return true, more
 	}
-	s.f.k.drop("it was refused", p, "error", out.Err)
+	k.drop("the graph with it was refused", "error", out.Err)
 	return false, true
 }
+
+// kinds returns those of the next graph.
+func (s *sequence) kinds() *engine.Registry { return s.with().Registry() }
 
 func (s *sequence) read(number int) (*gapi.Declared, error) {
 	doc, err := s.f.k.load(number)
@@ -97,8 +115,8 @@ func (s *sequence) with() yaml.Options {
 	return o
 }
 
-// pass yields a graph, and notes it where it takes effect.
-func (s *sequence) pass(d *gapi.Declared, p *pin, also func(gapi.Outcome)) (out gapi.Outcome, more bool) {
+// pass yields a graph, and notes its base where it takes effect.
+func (s *sequence) pass(d, base *gapi.Declared, p *pin, also func(gapi.Outcome)) (out gapi.Outcome, more bool) {
 	k, done := s.f.k, d.Done
 	own := *d
 	own.Done = func(o gapi.Outcome) {
@@ -109,7 +127,7 @@ func (s *sequence) pass(d *gapi.Declared, p *pin, also func(gapi.Outcome)) (out 
 			}
 		}
 		if o.Err == nil {
-			k.took(&effect{d: d, at: k.o.Clock.Now(), origin: d.Origin, pin: p})
+			k.took(&effect{d: base, at: k.o.Clock.Now(), origin: d.Origin, pin: p})
 		}
 	}
 	more = s.yield(&own, nil)

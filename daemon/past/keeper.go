@@ -55,13 +55,14 @@ type entry struct {
 // pin says that a kept graph stands in the place of the one of the input.
 type pin struct {
 	control.Pinned
-	Over string `json:"over,omitempty"` // the print of the graph of the input; empty where that has yet to come
 }
 
 // index is the file that lists the graphs.
 type index struct {
 	Graphs []entry `json:"graphs"` // the oldest first
 	Pin    *pin    `json:"pin,omitempty"`
+	// Over is the print of the graph of the input that the pin, and what was undone, stand over; empty where that has yet to come.
+	Over string `json:"over,omitempty"`
 }
 
 // Keeper keeps the graphs of one state folder, which is its own. Its methods may be called from any goroutine.
@@ -71,6 +72,7 @@ type Keeper struct {
 
 	mu     sync.Mutex
 	index  index
+	held   []Held        // what was undone
 	next   *effect       // has taken effect, and is to be kept; nil for none
 	active bool          // the goroutine is there
 	kept   chan struct{} // closed when all is kept; nil where it is
@@ -103,7 +105,28 @@ func Open(o Options) (*Keeper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the list of the graphs that took effect can't be read; repair %s, or remove it: %w", k.path(indexFile), err)
 	}
-	return k, nil
+	return k, k.loadHeld()
+}
+
+// Seal encrypts a text to this host, as the kept graphs are.
+func (k *Keeper) Seal(clear string) (string, error) {
+	if err := os.MkdirAll(k.path(""), 0o700); err != nil {
+		return "", err
+	}
+	id, err := k.identity()
+	if err != nil {
+		return "", err
+	}
+	return seal.Seal([]string{id.Recipient()}, clear)
+}
+
+// Unseal decrypts what Seal has encrypted.
+func (k *Keeper) Unseal(text string) (string, error) {
+	id, err := k.identity()
+	if err != nil {
+		return "", err
+	}
+	return id.Unseal(text)
 }
 
 func (k *Keeper) path(name string) string { return filepath.Join(k.o.Dir, folder, name) }
@@ -225,14 +248,7 @@ func (k *Keeper) write(g *entry, d *gapi.Declared) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(k.path(""), 0o700); err != nil {
-		return err
-	}
-	id, err := k.identity()
-	if err != nil {
-		return err
-	}
-	sealed, err := seal.Seal([]string{id.Recipient()}, packed)
+	sealed, err := k.Seal(packed)
 	if err != nil {
 		return err
 	}
@@ -297,12 +313,9 @@ func (k *Keeper) load(number int) (*document, error) {
 	}
 	text, err := os.ReadFile(k.path(g.Content))
 	if err == nil {
-		var id seal.Identity
-		if id, err = k.identity(); err == nil {
-			var packed string
-			if packed, err = id.Unseal(string(text)); err == nil {
-				return unpack(packed)
-			}
+		var packed string
+		if packed, err = k.Unseal(string(text)); err == nil {
+			return unpack(packed)
 		}
 	}
 	return nil, fmt.Errorf("graph %d can't be read: %w", number, err)
@@ -352,6 +365,13 @@ func (k *Keeper) List() *control.GraphList {
 // Pinned returns the rollback that stands; nil for none.
 func (k *Keeper) Pinned() *control.Pinned { return k.List().Pinned }
 
+// stands reports whether something stands over the graph of the input, or has.
+func (k *Keeper) stands() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.index.Pin != nil || len(k.held) > 0 || k.index.Over != ""
+}
+
 // Pin has a kept graph stand in the place of the one that the input has next.
 func (k *Keeper) Pin(number int, by, reason string) error {
 	g, err := k.find(number)
@@ -364,10 +384,15 @@ func (k *Keeper) Pin(number int, by, reason string) error {
 	if _, err := k.load(number); err != nil {
 		return err
 	}
+	if _, err := k.Release(all); err != nil {
+		return err
+	}
 	return k.update(func(x *index) {
-		x.Pin = &pin{Pinned: control.Pinned{Number: number, By: by, Reason: reason, Since: k.o.Clock.Now()}}
+		x.Pin, x.Over = &pin{control.Pinned{Number: number, By: by, Reason: reason, Since: k.o.Clock.Now()}}, ""
 	})
 }
+
+func all(string) bool { return true }
 
 // Unpin ends a rollback, and reports whether there was one.
 func (k *Keeper) Unpin() (bool, error) {
@@ -384,40 +409,54 @@ func (k *Keeper) Close() error {
 	return nil
 }
 
-// pinned returns the pin for the graph that the input has, nil for none: another graph than before ends it.
-func (k *Keeper) pinned(d *gapi.Declared) *pin {
+// over returns what stands over the graph that the input has: the pin, nil for none, and what was undone. Another graph than before ends both.
+func (k *Keeper) over(d *gapi.Declared) (*pin, []Held) {
 	k.mu.Lock()
-	p := k.index.Pin
+	p, held, over := k.index.Pin, slices.Clone(k.held), k.index.Over
 	k.mu.Unlock()
-	if p == nil {
-		return nil
+	if p == nil && len(held) == 0 {
+		if over != "" {
+			k.setOver("")
+		}
+		return nil, nil
 	}
-	is := printOf(d).whole
-	switch {
-	case p.Over == is:
-		return p
-	case p.Over != "":
-		k.drop("a new graph takes the place of the rollback", p)
-		return nil
+	switch is := printOf(d).whole; over {
+	case is:
+	case "":
+		k.setOver(is)
+	default:
+		k.drop("a new graph takes its place")
+		return nil, nil
 	}
-	p = new(*p)
-	p.Over = is
-	if err := k.update(func(x *index) { x.Pin = p }); err != nil {
-		k.o.Log.Warn("the rollback counts until the end of this process only: the state folder can't be written", "error", err)
-		k.mu.Lock()
-		k.index.Pin = p
-		k.mu.Unlock()
-	}
-	return p
+	return p, held
 }
 
-// drop ends a rollback that can't go on.
-func (k *Keeper) drop(why string, p *pin, more ...any) {
-	k.o.Log.Warn("a rollback has ended", append([]any{"graph", p.Number, "reason", why}, more...)...)
-	if _, err := k.Unpin(); err != nil {
+func (k *Keeper) setOver(over string) {
+	if err := k.update(func(x *index) { x.Over = over }); err != nil {
+		k.o.Log.Warn("a rollback, or an undo, counts until the end of this process only: the state folder can't be written", "error", err)
 		k.mu.Lock()
-		k.index.Pin = nil
+		k.index.Over = over
 		k.mu.Unlock()
-		k.o.Log.Warn("the state folder can't be written: the rollback may come back with the next start", "error", err)
+	}
+}
+
+// drop ends a rollback, and what was undone, where they can't go on.
+func (k *Keeper) drop(why string, more ...any) {
+	if p := k.Pinned(); p != nil {
+		more = append(more, "graph", p.Number)
+	}
+	if n := len(k.Undone()); n > 0 {
+		more = append(more, "undone", n)
+	}
+	k.o.Log.Warn("a rollback, or an undo, has ended", append([]any{"reason", why}, more...)...)
+	_, err := k.Release(all)
+	if bad := k.update(func(x *index) { x.Pin, x.Over = nil, "" }); bad != nil {
+		err = bad
+	}
+	if err != nil {
+		k.mu.Lock()
+		k.index.Pin, k.index.Over, k.held = nil, "", nil
+		k.mu.Unlock()
+		k.o.Log.Warn("the state folder can't be written: what has ended may come back with the next start", "error", err)
 	}
 }

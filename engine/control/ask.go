@@ -182,7 +182,7 @@ func (s *Server) status(now *reactor.Snapshot, wanted func(*reactor.Status) bool
 	}
 	out.Notices = s.badNotices()
 	if s.opt.Kept != nil {
-		out.Pinned = s.opt.Kept.Pinned()
+		out.Pinned, out.Undone = s.opt.Kept.Pinned(), s.opt.Kept.Undone()
 	}
 	out.Generation, out.ExitCode = now.Rest.Generation, out.Code()
 	asked := 0

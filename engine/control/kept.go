@@ -20,10 +20,52 @@ type Kept interface {
 	Difference(ctx context.Context, from, to int) (*GraphDiff, error)
 	// Rollback has one of them take effect, and pins it.
 	Rollback(context.Context, RollbackRequest) (*Verdict, error)
-	// Unpin has the graph of the input take effect again, if a rollback is pinned.
-	Unpin(context.Context) error
-	// Pinned returns the rollback that is pinned; nil for none. It does not block.
+	// Undo undoes changes, and has their resources stay so; with DryRun it only tells.
+	Undo(context.Context, UndoRequest) (*UndoPlan, error)
+	// Release has what the graph of the input declares take effect again: with no resource all of it, after a rollback too. It reports
+	// whether something was undone, or pinned.
+	Release(ctx context.Context, resources ...string) (bool, error)
+	// Pinned returns the rollback that is pinned, nil for none, and Undone what was undone. They do not block.
 	Pinned() *Pinned
+	Undone() []Undone
+}
+
+// Undone is a resource that was undone, and stays so until another graph takes effect, or until resume.
+type Undone struct {
+	Resource string    `json:"resource"`
+	Before   time.Time `json:"before"` // the time of the state to which it has gone back
+	By       string    `json:"by,omitempty"`
+	Reason   string    `json:"reason,omitempty"`
+	Since    time.Time `json:"since"`
+}
+
+// UndoRequest is the body of POST /v1/undo. Run, Resource or Since is required.
+type UndoRequest struct {
+	Run      uint64  `json:"run,omitempty"`      // of this session: what it has changed, and later changes of its resource
+	Resource string  `json:"resource,omitempty"` // a selection; without Since the last change of each
+	Since    float64 `json:"since_seconds,omitempty"`
+	DryRun   bool    `json:"dry_run,omitempty"`
+	Reason   string  `json:"reason,omitempty"`
+}
+
+// UndoPlan says what an undo does, or has begun to do.
+type UndoPlan struct {
+	Undo    []Undoing  `json:"undo"`              // in the order of their names
+	Cannot  []CantUndo `json:"cannot,omitempty"`  // the same
+	Verdict *Verdict   `json:"verdict,omitempty"` // absent with dry_run, and where nothing can be undone
+}
+
+// Undoing is one resource that goes back.
+type Undoing struct {
+	Resource string    `json:"resource"`
+	Before   time.Time `json:"before"`  // the time of the state to which it goes back
+	Changes  int       `json:"changes"` // that are undone
+}
+
+// CantUndo is a change that can't be undone.
+type CantUndo struct {
+	Resource string `json:"resource"`
+	Why      string `json:"why"`
 }
 
 // GraphList is the answer of GET /v1/graphs.
@@ -122,6 +164,44 @@ func (s *Server) postRollback(w http.ResponseWriter, r *http.Request) (any, erro
 	}
 	v, err := s.opt.Kept.Rollback(calling(r), req)
 	return s.judged(w, r, v, err)
+}
+
+// postUndo answers POST /v1/undo. It may take minutes, as postReload.
+func (s *Server) postUndo(w http.ResponseWriter, r *http.Request) (any, error) {
+	if s.opt.Kept == nil {
+		return nil, errNotKept
+	}
+	if err := s.mayApply(r); err != nil {
+		return nil, err
+	}
+	var req UndoRequest
+	if err := httpd.DecodeObject(r, &req); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(req.Reason) > maxWords:
+		return nil, bad("", "the reason is longer than %d bytes", maxWords)
+	case req.Run == 0 && req.Resource == "" && req.Since == 0:
+		return nil, bad("name a run, resources or a time", "it is not said what to undo")
+	case req.Run != 0 && (req.Resource != "" || req.Since != 0):
+		return nil, bad("", "a run says by itself which resource is undone, and since when")
+	case req.Since < 0 || req.Since > MaxPause.Seconds():
+		return nil, bad("", "since_seconds must be from 0 to %.0f", MaxPause.Seconds())
+	}
+	if err := s.opt.Recorder.Sync(r.Context()); err != nil {
+		return nil, err
+	}
+	plan, err := s.opt.Kept.Undo(calling(r), req)
+	if err != nil || plan.Verdict == nil {
+		return plan, err
+	}
+	_, err = s.judged(w, r, plan.Verdict, nil)
+	return plan, err
+}
+
+// Undo undoes changes, or tells what it would undo.
+func (c *Client) Undo(ctx context.Context, req UndoRequest) (*UndoPlan, error) {
+	return askWaiting[UndoPlan](ctx, c, applyPatience, http.MethodPost, "/v1/undo", nil, req)
 }
 
 // Graphs asks for the graphs that took effect.

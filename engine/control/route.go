@@ -178,6 +178,11 @@ func (s *Server) orderRoutes() []httpd.Route {
 			Doc: "Only root and the user that the daemon runs as may ask.", Body: RollbackRequest{},
 			Answer: Verdict{}, Errors: []int{http.StatusNotFound, http.StatusConflict}, Lasting: httpd.Always, Serve: s.postRollback,
 		},
+		{
+			Method: "POST", Pattern: "/v1/undo", Summary: "Undo changes, and keep them undone until the input has another graph, or until resume.",
+			Doc: "Only root and the user that the daemon runs as may ask.", Body: UndoRequest{},
+			Answer: UndoPlan{}, Errors: []int{http.StatusNotFound}, Lasting: httpd.Always, Serve: s.postUndo,
+		},
 		{Method: "POST", Pattern: "/v1/pause", Summary: "Leave a resource alone, or everything.", Body: PauseRequest{}, Answer: Done{}, Serve: s.postPause},
 		{
 			Method: "POST", Pattern: "/v1/resume", Summary: "End a pause, and let go what a limit holds.",

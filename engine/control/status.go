@@ -31,6 +31,7 @@ type Status struct {
 	Refused   string           `json:"refused,omitempty"`    // why a newer graph is not in effect
 	Held      string           `json:"held,omitempty"`       // why a newer graph waits to be resumed
 	Pinned    *Pinned          `json:"pinned,omitempty"`     // the rollback that stands in the place of the graph of the input
+	Undone    []Undone         `json:"undone,omitempty"`     // what stays undone until another graph takes effect, or until resume
 	Awaits    []string         `json:"awaits,omitempty"`     // the resources that have to be brought about before a newer graph takes effect
 	StoreLost *StoreLost       `json:"store_lost,omitempty"` // while the store of several hosts does not answer
 	StateLost *StateLost       `json:"state_lost,omitempty"` // where the state folder was removed, replaced or shut while it is in use

@@ -176,6 +176,16 @@ func (s *Server) resumeHeld(r *http.Request, reason string, ids []string) (any, 
 	if err != nil {
 		return nil, err
 	}
+	if s.opt.Kept != nil && len(ids) > 0 {
+		for _, u := range s.opt.Kept.Undone() {
+			if slices.Contains(ids, u.Resource) && !slices.Contains(resumed, u.Resource) {
+				resumed = append(resumed, u.Resource)
+			}
+		}
+		if _, err := s.opt.Kept.Release(calling(r), ids...); err != nil {
+			return nil, err
+		}
+	}
 	return Done{Resources: append([]string{}, resumed...), Selected: len(ids)}, s.opt.Engine.Told(r.Context())
 }
 
@@ -226,13 +236,18 @@ func (s *Server) resume(r *http.Request, reason, id string) error {
 	if id == "" {
 		which = reactor.Which{All: true}
 	}
-	if _, err := s.opt.Engine.Resume(r.Context(), which); err != nil {
-		return err
-	}
-	if which.All && s.opt.Kept != nil {
-		if err := s.opt.Kept.Unpin(calling(r)); err != nil {
-			return err
+	_, err := s.opt.Engine.Resume(r.Context(), which)
+	if s.opt.Kept != nil && (err == nil || !which.All) {
+		released, bad := s.opt.Kept.Release(calling(r), which.Named...)
+		if bad != nil {
+			return bad
 		}
+		if released {
+			err = nil
+		}
+	}
+	if err != nil {
+		return err
 	}
 	return s.opt.Engine.Told(r.Context()) // the speaker is noted until then
 }

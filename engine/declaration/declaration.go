@@ -46,3 +46,10 @@ type Identified interface {
 	// Identity returns the values of the identity fields that a name gives, by key. It only computes. The error says why the resource has none.
 	Identity() (map[string]string, error)
 }
+
+// ReadsInChange is a resource whose Read may be called within a call of Init.Change: its CheckApply holds nothing then that Read waits for.
+// The engine keeps the state before a change for an undo. Without this it asks CheckApply(false) before each change.
+type ReadsInChange interface {
+	engine.Res
+	ReadsInChange()
+}

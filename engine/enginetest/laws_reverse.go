@@ -6,12 +6,13 @@ import (
 
 	"github.com/reactivegraph/mgmt/engine"
 	"github.com/reactivegraph/mgmt/engine/callsafe"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reversal"
 )
 
 // lawReverse: a kind undoes its work as it claims: afterwards Read shows the earlier
-// state. It may say, before anything was altered, that it can't. A kind without Read or
+// state. Read shows that, too, while the first change is being told. It may say, before anything was altered, that it can't. A kind without Read or
 // Reversed has nothing to keep here.
 func lawReverse(e *env) error {
 	r, err := e.rig()
@@ -33,7 +34,7 @@ func lawReverse(e *env) error {
 	if undo == nil {
 		return nil
 	}
-	if err := r.apply(); err != nil {
+	if err := r.pictured(was); err != nil {
 		return err
 	}
 	u, err := e.rigOf(undo, r.dir, r.machine)
@@ -48,6 +49,32 @@ func lawReverse(e *env) error {
 		return fmt.Errorf("after it was undone: %w", err)
 	}
 	return asBefore(was, now)
+}
+
+// pictured applies. A resource that says so is read at its first change, and shows what was there before: the engine keeps that for an undo.
+func (r *rig) pictured(was engine.Res) error {
+	var now engine.Res
+	var bad error
+	told := false
+	_, may := engine.As[declaration.ReadsInChange](r.res)
+	r.fake.OnChange(func(engine.Change) {
+		if may && !told {
+			told = true
+			now, bad = r.read()
+		}
+	})
+	err := r.apply()
+	r.fake.OnChange(nil)
+	switch {
+	case err != nil || !told:
+		return err
+	case bad != nil:
+		return fmt.Errorf("while its first change is told, in a CheckApply that goes on: %w", bad)
+	}
+	if err := asBefore(was, now); err != nil {
+		return fmt.Errorf("while its first change is told: %w", err)
+	}
+	return nil
 }
 
 // undoOf makes the resource that undoes another one, by way of its record; nil where

@@ -79,6 +79,7 @@ func (x *runner) prepare(ctx context.Context, vs ...*vertex) []error {
 			errs[i] = x.remember(ctx, v)
 		}
 		if errs[i] == nil {
+			v.picture(ctx)
 			good = append(good, v)
 		}
 	}

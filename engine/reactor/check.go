@@ -91,6 +91,7 @@ func (x *runner) check(ctx context.Context, apply bool, vs []*vertex, outs []eng
 	}
 	for _, v := range vs {
 		v.run.anew(apply)
+		v.run.job.during = ctx
 		if x.opt.Debug {
 			defer v.unaltered("CheckApply")()
 		}

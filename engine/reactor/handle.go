@@ -64,6 +64,9 @@ func (v *vertex) change(c engine.Change) {
 	v.run.mu.Unlock()
 	if first {
 		v.applies()
+		if v.run.job.readable {
+			v.picture(v.run.job.during)
+		}
 	}
 }
 

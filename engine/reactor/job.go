@@ -37,9 +37,12 @@ type job struct {
 	started  int64     // and when the run did
 	told     bool      // a warning said that it takes long; of the loop
 	class    Class
-	stand    *undo.Place // with the metaparameter reverse; nil elsewhere
-	joined   *runContext // of the run that is going on; nil once the vertex wants no more of it
-	out      outcome     // written by the run, read by the loop after mailRan
+	stand    *undo.Place     // with the metaparameter reverse; nil elsewhere
+	joined   *runContext     // of the run that is going on; nil once the vertex wants no more of it
+	during   context.Context // of the CheckApply that goes on; of the run
+	readable bool            // it may be read while it tells of its first change; of the run, as the next one
+	pictured bool            // the state before its change is kept
+	out      outcome         // written by the run, read by the loop after mailRan
 
 	// what most runs need, so that they need no other memory
 	alone   [1]*vertex // all that is run, if v leads it; a batch has a list of its own

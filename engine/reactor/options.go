@@ -42,6 +42,8 @@ type Options struct {
 	Lease time.Duration // given to resources
 	Store records.Store
 
+	Images Images // keeps the state before each change; nil for nothing
+
 	// Place takes a place of a semaphore that hosts share, for one run. It waits for it until ctx ends. The place is
 	// held until release is called; lost is closed when it can no longer be proved. It is called by runs, several at
 	// once. Without it, such a semaphore is an error of the run.

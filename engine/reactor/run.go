@@ -101,5 +101,5 @@ func (x *runner) attendSound(t *task, vs []*vertex) []engine.Outcome {
 
 // asksFirst reports whether v is asked by CheckApply(false) before it is altered.
 func (x *runner) asksFirst(v *vertex) bool {
-	return v.run.job.refreshes.Notifies() || x.account.On() || x.guards.Load().on() || v.meta.Drift == engine.DriftAsk || x.remembers(v) || len(semasOf([]*vertex{v}, true)) > 0
+	return v.run.job.refreshes.Notifies() || x.account.On() || x.guards.Load().on() || v.meta.Drift == engine.DriftAsk || x.remembers(v) || x.pictures(v) || len(semasOf([]*vertex{v}, true)) > 0
 }

@@ -147,7 +147,7 @@ func (l *loop) retry(v *vertex, run *Run, err error) {
 // succeeded carries the effects of a run without an error to others.
 func (l *loop) succeeded(v *vertex, changed bool) {
 	l.refreshed(v, changed)
-	v.past.rested = v.once && v.run.job.apply && v.undone()
+	v.past.rested = (v.once || v.meta.Rests) && v.run.job.apply && v.undone()
 	if v.wired().Acted() {
 		l.memory.recorder.NoteAll(v.wired().Digests(v.ID)...)
 	}

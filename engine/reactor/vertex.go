@@ -304,7 +304,7 @@ func (v *vertex) byDefault() bool { return v.meta.Retry == engine.RetryDefault }
 // undone reports whether v has nothing to undo, or nothing more. It is asked after a run that has not failed.
 func (v *vertex) undone() bool {
 	u, ok := engine.As[engine.UndoingRes](v.Res)
-	if !ok || !v.once {
+	if !ok || !v.once && !v.meta.Rests {
 		return true
 	}
 	all := true

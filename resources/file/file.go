@@ -342,15 +342,16 @@ func (r *Res) shared() *files.Shared {
 }
 
 var (
-	_ engine.RecvableRes    = (*Res)(nil)
-	_ declaration.Stated    = (*Res)(nil)
-	_ engine.EdgeableRes    = (*Res)(nil)
-	_ engine.ReversibleRes  = (*Res)(nil)
-	_ engine.Readable       = (*Res)(nil)
-	_ engine.SharedRes      = (*Res)(nil)
-	_ engine.OverlappingRes = (*Res)(nil)
-	_ engine.DescribedRes   = (*Res)(nil)
-	_ engine.WatchedRes     = (*Res)(nil)
+	_ engine.RecvableRes        = (*Res)(nil)
+	_ declaration.Stated        = (*Res)(nil)
+	_ declaration.ReadsInChange = (*Res)(nil)
+	_ engine.EdgeableRes        = (*Res)(nil)
+	_ engine.ReversibleRes      = (*Res)(nil)
+	_ engine.Readable           = (*Res)(nil)
+	_ engine.SharedRes          = (*Res)(nil)
+	_ engine.OverlappingRes     = (*Res)(nil)
+	_ engine.DescribedRes       = (*Res)(nil)
+	_ engine.WatchedRes         = (*Res)(nil)
 )
 
 // Shared names the shared state of files: one for the whole engine.

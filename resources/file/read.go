@@ -30,6 +30,9 @@ func bodyFrom(dir atomicfile.Dir, name string, size int64) *body {
 // The value is in bytes. The journal keeps such a content once for each resource with reverse.
 const keptMax = 8 << 20
 
+// ReadsInChange says that Read and CheckApply share nothing.
+func (r *Res) ReadsInChange() {}
+
 // Read returns the thing at the path as it is. Its content is left out where it has more than 8
 // MiB. Any other type of thing is an error. A link that leads nowhere counts as the thing there,
 // unless its target is to be made.

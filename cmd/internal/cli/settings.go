@@ -13,6 +13,7 @@ import (
 	"github.com/reactivegraph/mgmt/daemon/input"
 	"github.com/reactivegraph/mgmt/daemon/notices"
 	"github.com/reactivegraph/mgmt/daemon/store"
+	"github.com/reactivegraph/mgmt/engine/journal/images"
 	"github.com/reactivegraph/mgmt/engine/lend"
 	"github.com/reactivegraph/mgmt/engine/reactor"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -106,6 +107,10 @@ var Settings = &config.Table{
 			Doc: "judge graphs and changes by the rules in these `files`, see docs/policy.md"},
 		{Key: "window", Type: textType, Example: "mon-fri 08:00-17:00 Europe/Berlin", Live: true, Check: parses(reactor.ParseWindows),
 			Doc: "change something only in these `times`, separated by semicolons, such as 'mon-fri 08:00-17:00 Europe/Berlin; sat 10:00-12:00'; other changes are held until then, or until mgmt resume"},
+		{Key: "undo_size", Type: textType, Default: "512MiB", Example: "2GiB", Check: parses(images.ParseSize),
+			Doc: "keep the states before changes, for mgmt undo, up to this `size`; 0 keeps none"},
+		{Key: "undo_age", Type: textType, Default: "30d", Example: "7d", Check: parses(images.ParseAge),
+			Doc: "keep the states before changes for this `time`"},
 		{Key: "leaving", Type: textType, Example: "ask", Check: checkLeaving,
 			Doc: "what happens to a resource that leaves the graph without meta.leaving: keep (the default) leaves its work, undo reverts it, ask holds the graph until mgmt resume"},
 		{Key: "flapping", Was: "fight", Type: textType, Default: reactor.DefaultFlapping().String(), Example: "5/10m", Live: true, Check: parses(reactor.ParseFlapping),
