@@ -52,11 +52,13 @@ func (p *webPart) Open(_ context.Context, d *Daemon) (err error) {
 	default:
 		p.listener, err = httpd.ListenTCP(p.Address, false)
 	}
+	if err != nil {
+		p.listener = nil // it has a type by now
+	}
 	if _, ok := errors.AsType[*httpd.RemoteError](err); ok {
 		return setting.Errorf("%v: other machines could reach the page at %s: give %v and %v, since it is served to them over TLS alone", setting.WebAddress, p.Address, setting.WebCert, setting.WebKey)
 	}
 	if err != nil {
-		p.listener = nil // and no nil of another type
 		return setting.Errorf("%v: %w", setting.WebAddress, err)
 	}
 	return nil
