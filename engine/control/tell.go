@@ -176,7 +176,7 @@ func (s *Server) resumeHeld(r *http.Request, reason string, ids []string) (any, 
 	if err != nil {
 		return nil, err
 	}
-	if s.opt.Kept != nil && len(ids) > 0 {
+	if s.mayRelease(r) && len(ids) > 0 {
 		for _, u := range s.opt.Kept.Undone() {
 			if slices.Contains(ids, u.Resource) && !slices.Contains(resumed, u.Resource) {
 				resumed = append(resumed, u.Resource)
@@ -237,7 +237,7 @@ func (s *Server) resume(r *http.Request, reason, id string) error {
 		which = reactor.Which{All: true}
 	}
 	_, err := s.opt.Engine.Resume(r.Context(), which)
-	if s.opt.Kept != nil && (err == nil || !which.All) {
+	if s.mayRelease(r) && (err == nil || !which.All) {
 		released, bad := s.opt.Kept.Release(calling(r), which.Named...)
 		if bad != nil {
 			return bad
@@ -251,6 +251,9 @@ func (s *Server) resume(r *http.Request, reason, id string) error {
 	}
 	return s.opt.Engine.Told(r.Context()) // the speaker is noted until then
 }
+
+// mayRelease reports whether a resume ends a rollback or an undo, too: that gives another graph effect, which not everybody may who resumes.
+func (s *Server) mayRelease(r *http.Request) bool { return s.opt.Kept != nil && s.mayApply(r) == nil }
 
 // postDecide answers when the change is on its way. One decision is made at a time, so that the history knows whose it is.
 func (s *Server) postDecide(_ http.ResponseWriter, r *http.Request) (any, error) {

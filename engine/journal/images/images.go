@@ -187,7 +187,7 @@ func (s *Store) keep(i Image, body []byte, secret bool) (err error) {
 	if body != nil {
 		sum := sha256.Sum256(body)
 		i.Sum = hex.EncodeToString(sum[:])
-		if was, ok := s.at[i.Resource]; ok && was.Sum == i.Sum {
+		if was, ok := s.at[i.Resource]; ok && was.Sum == i.Sum && (was.Sealed || !secret) {
 			i.Size, i.Sealed, i.Back, content = was.Size, was.Sealed, was.Back, nil
 		} else {
 			if i.Sealed = secret; secret {

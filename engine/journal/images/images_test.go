@@ -73,13 +73,18 @@ func TestImages(t *testing.T) {
 	if err != nil || strings.Count(string(text), "one") != 1 || strings.Contains(string(text), "canary") {
 		t.Errorf("the file has %q, %v", text, err)
 	}
+	s.Keep("d", nil, []byte("hush"), false, "")
+	s.Keep("d", nil, []byte("hush"), true, "") // a secret by now
+	if list := s.Since(c.now); !list[len(list)-1].Sealed {
+		t.Error("a secret is that of an image which is not sealed")
+	}
 	if info, err := os.Stat(s.path(1)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 	again := opened(t, dir, c, 1<<20)
-	same(t, contents(t, again, time.Time{}), "a=one b=canary a=one c=too large a=")
+	same(t, contents(t, again, time.Time{}), "a=one b=canary a=one c=too large a= d=hush d=hush")
 	again.Keep("a", nil, []byte("two"), false, "")
-	if list := again.Since(time.Time{}); list[0].ID != 1 || list[5].ID != 6 || string(list[0].Head) != "head" {
+	if list := again.Since(time.Time{}); list[0].ID != 1 || list[7].ID != 8 || string(list[0].Head) != "head" {
 		t.Errorf("%+v", list)
 	}
 }
