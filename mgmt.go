@@ -217,7 +217,7 @@ func Share(store world.World) World { return sharing.With(store) }
 const DefaultLease = 15 * time.Second
 
 // Options say how graphs are run. The zero value is usable. Run, Open and Plan copy them: only the objects that they name (Registry,
-// Backends, World, Host, State, Store, Logger, Stdin, channels and functions) stay the caller's. Any number of engines may be made of the same Options. Two that
+// Backends, World, Host, State, Store, Images, Policy, Logger, Stdin, channels and functions) stay the caller's. Any number of engines may be made of the same Options. Two that
 // run at the same time need two state folders, since a state folder has one user, and only one of them can read Stdin, Reload and
 // the rest that has one reader.
 type Options struct {

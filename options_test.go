@@ -9,7 +9,7 @@ import (
 )
 
 // objects are the fields of Options that stay the caller's, as its comment says.
-var objects = []string{"Registry", "Backends", "World", "Host", "State", "Store", "Logger", "Stdin", "Heartbeat", "Reload", "BeforeReload", "Abandon", "Observer", "Background"}
+var objects = []string{"Registry", "Backends", "World", "Host", "State", "Store", "Images", "Policy", "Past", "Logger", "Stdin", "Heartbeat", "Reload", "BeforeReload", "Abandon", "Observer", "Background"}
 
 // TestOptionsShareNothing: a run shares no memory with its caller: each field of Options is a plain value, is copied, or is an object that the comment names.
 // A new field that is a slice, a map or a pointer fails here until clone copies it.

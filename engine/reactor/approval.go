@@ -60,7 +60,7 @@ func (x *runner) allowed(v *vertex) error {
 		persons = max(persons, 1)
 	}
 	if persons > 0 {
-		digest := hold.Digest(x.salt(), v.ID, declaration(v), cs)
+		digest := hold.Digest(x.salt(), v.ID, declared(v), cs)
 		if !j.approved.Covers(digest, persons, x.opt.Wall()) {
 			return &hold.AskError{Digest: digest, Persons: persons, Why: why, Expired: j.approved != nil && j.approved.Digest == digest && j.approved.Persons >= persons}
 		}
@@ -69,8 +69,8 @@ func (x *runner) allowed(v *vertex) error {
 	return nil
 }
 
-// declaration returns the parameters of v, with what it has received and without what it only tells.
-func declaration(v *vertex) any {
+// declared returns the parameters of v, with what it has received and without what it only tells.
+func declared(v *vertex) any {
 	encoded, _ := schema.Encode(v.Res) // without it, the changes alone name what is approved
 	if params, ok := encoded.(map[string]any); ok {
 		for _, f := range v.abil.recvType.Fields {
@@ -84,7 +84,7 @@ func declaration(v *vertex) any {
 
 // withWhatRuns adds the parameters of v to changes one of which only runs something: it does not say what.
 func withWhatRuns(v *vertex, cs []engine.Change) []engine.Change {
-	params, ok := declaration(v).(map[string]any)
+	params, ok := declared(v).(map[string]any)
 	if !ok || !slices.ContainsFunc(cs, func(c engine.Change) bool { return c.Verb == engine.Ran }) {
 		return cs
 	}
@@ -284,26 +284,6 @@ func (e *OtherChangeError) Error() string {
 	return fmt.Sprintf("another change of %s waits by now, %s and not %s: look at it again", e.Resource, e.Now, e.Digest)
 }
 
-const tableRejected = "rejected" // key: the resource; value: a rejection
-
-// rejection is what is kept of a Decision to reject.
-type rejection struct {
-	Digest string `json:"digest"`
-	By     string `json:"by,omitempty"`
-	Reason string `json:"reason,omitempty"`
-}
-
-func (r *rejection) text() string {
-	text := "rejected"
-	if r.By != "" {
-		text += " by " + r.By
-	}
-	if r.Reason != "" {
-		text += ": " + r.Reason
-	}
-	return text
-}
-
 // Decide approves changes that wait for that, or rejects them: all at one moment, or with an error none. What is approved is made once,
 // if it is still the same change when it is looked at again, and the approval has not expired. Where a Policy asks for several persons, each
 // of them decides. What is rejected stays held until another change is wanted, or somebody
@@ -405,34 +385,5 @@ func (l *loop) decide(d *Decision) error {
 		}
 	}
 	l.stir()
-	return nil
-}
-
-func (b *holds) reject(resource string, no *rejection) {
-	if b.rejected == nil {
-		b.rejected = map[string]*rejection{}
-	}
-	b.rejected[resource] = no
-}
-
-// unreject forgets that a change of a resource was rejected.
-func (l *loop) unreject(resource string) {
-	if l.holds.rejected[resource] != nil {
-		delete(l.holds.rejected, resource)
-		l.memory.recorder.Note(tableRejected, resource, nil)
-	}
-}
-
-// recallRejected takes over what was rejected in an earlier process.
-func (l *loop) recallRejected(ctx context.Context) error {
-	for rec, err := range l.opt.Store.Records(ctx, tableRejected) {
-		if err != nil {
-			return fmt.Errorf("the rejected changes: %w", err)
-		}
-		var no rejection
-		if json.Unmarshal(rec.Value, &no) == nil {
-			l.holds.reject(rec.Key, &no)
-		}
-	}
 	return nil
 }

@@ -100,8 +100,6 @@ func sendNothing(x any) error {
 // receives implements Init.Receives, and recvMap implements Init.Recv.
 func (v *vertex) receives() bool { return v.wired().Feeds() }
 
-func (v *vertex) recvMap() map[string]*engine.Send { return v.wired().Recv() }
-
 // receiver is v as package values sees it.
 func (v *vertex) receiver() values.Receiver {
 	return values.Receiver{ID: v.ID, Res: v.Res, Type: v.abil.recvType, Seen: &v.core.memory.seen}

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/reactivegraph/mgmt/engine"
-	declared "github.com/reactivegraph/mgmt/engine/declaration"
+	"github.com/reactivegraph/mgmt/engine/declaration"
 	"github.com/reactivegraph/mgmt/engine/lifecycle"
 	"github.com/reactivegraph/mgmt/engine/reversal"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -24,7 +24,7 @@ func (x *runner) pictures(v *vertex) bool {
 	if x.opt.Images == nil || !v.abil.Reversible || !v.abil.Readable {
 		return false
 	}
-	_, v.run.job.readable = engine.As[declared.ReadsInChange](v.Res)
+	_, v.run.job.readable = engine.As[declaration.ReadsInChange](v.Res)
 	return !v.run.job.readable
 }
 
@@ -65,7 +65,8 @@ func (v *vertex) image(ctx context.Context) (head, body []byte, secret bool, err
 	if err != nil {
 		return nil, nil, false, err
 	}
-	secret = len(img.Secret) > 0 || secrets.Holds(img.Was) || secrets.Holds(img.Declared) || v.confined(img)
+	// Of a kind that is not read in the change, nobody knows who may read what it has.
+	secret = !v.run.job.readable || len(img.Secret) > 0 || secrets.Holds(img.Was) || secrets.Holds(img.Declared) || v.confined(img)
 	return writes[0].Value, writes[1].Value, secret, nil
 }
 

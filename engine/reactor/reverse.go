@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 
 	"github.com/reactivegraph/mgmt/engine/reactor/internal/undo"
 	"github.com/reactivegraph/mgmt/engine/schema"
@@ -59,27 +57,6 @@ func (m *memory) pruneUndo(ctx context.Context, has func(id string) bool) {
 	for _, w := range writes {
 		m.undo.Forget(w.Key)
 	}
-}
-
-// secretFields returns the parameters that must not be shown though their type is plain: parameters
-// that were received so, and parameters whose values the check has hidden.
-func (v *vertex) secretFields() []string {
-	fields := map[string]bool{}
-	for key, s := range v.recvMap() {
-		if s.Secret {
-			fields[key] = true
-		}
-	}
-	v.run.mu.Lock()
-	defer v.run.mu.Unlock()
-	for _, c := range v.run.said.changes {
-		_, from := c.From.(schema.Secret)
-		_, to := c.To.(schema.Secret)
-		if from || to {
-			fields[c.Field] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(fields))
 }
 
 // hide keeps parameters from being shown whose type is plain, as if they had been

@@ -111,6 +111,8 @@ var metaRules = [...]MetaRule{
 			return fmt.Sprint(m.Proofs)
 		}},
 	{Key: "-", Rule: RuleOwner, Why: "each member keeps its own module, and selects the group by it"},
+	{Key: "-", Rule: RuleAlone, Why: "it rests after its first success, and no other member does",
+		alone: func(m *engine.MetaParams) bool { return m.Rests }},
 	{Key: "secret", Rule: RuleAlone, Why: "it is about the parameters of one resource",
 		alone: func(m *engine.MetaParams) bool { return len(m.Secret) > 0 }},
 	{Key: "hidden", Rule: RuleAlone, Why: "it never runs",

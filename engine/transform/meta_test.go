@@ -64,6 +64,7 @@ func TestMetaRules(t *testing.T) {
 		{"exportfor", transform.RuleAlone, meta{ExportFor: time.Minute}, meta{}, meta{}},
 		{"labels", transform.RuleOwner, meta{Labels: map[string]string{"tier": "db"}}, meta{}, meta{Labels: map[string]string{"tier": "db"}}},
 		{"-", transform.RuleAlone, meta{Unread: "the secret a"}, meta{}, meta{}},
+		{"-", transform.RuleAlone, meta{Rests: true}, meta{}, meta{}},
 		{"hidden", transform.RuleAlone, meta{Hidden: true}, meta{}, meta{}},
 		{"dollar", transform.RuleOwner, meta{}, meta{Dollar: true}, meta{}},
 	} {

@@ -28,7 +28,7 @@ type LimitFlags struct {
 // Flags adds the limits of changes. The defaults are those of the reactor, stated here
 // once so that help shows them.
 func (f *LimitFlags) Flags(cmd *cobra.Command) {
-	f.flapping.Flapping, f.removed.Removals = reactor.DefaultFlapping(), reactor.DefaultRemovals
+	f.flapping.Flapping, f.removed.Removals, f.expiry = reactor.DefaultFlapping(), reactor.DefaultRemovals, cli.Seconds(reactor.DefaultApproveExpiry)
 	cli.Bind(cmd, "max_changes", &f.changes)
 	cli.Bind(cmd, "max_removals", &f.removed)
 	cli.Bind(cmd, "leaving", &f.leaving)
