@@ -30,6 +30,9 @@ holds. Without a selection, it ends every pause, releases everything that is hel
 and resets the change budget. If a resource is neither paused nor held, resume only
 shows its state.
 
+Run by root or the daemon's user, it also ends the undo of the selected resources;
+without a selection, a rollback and every undo.
+
 ` + cli.SelectionHelp,
 		Example: `  mgmt resume 'file[/etc/motd]'
   mgmt resume module:web

@@ -119,7 +119,7 @@ func valuesOf(r *gapi.Declaration, o yaml.Options) map[string]value {
 	return out
 }
 
-// secretKeys reports which parameters must not be shown: by their type, and by the metaparameter secret. Of a kind that is not known, none is.
+// secretKeys reports which parameters must not be shown: by their type, and by the metaparameter secret. Every parameter of an unknown kind counts as a secret.
 func secretKeys(r *gapi.Declaration, o yaml.Options) func(key string) bool {
 	var marked []string
 	if n := r.Meta.Get("secret"); n != nil {

@@ -164,7 +164,7 @@ func (e *Exporter) Ran(r reactor.Run) {
 		TraceID: trace, SpanID: id, Name: kind, Kind: 1, // internal
 		Start: strconv.FormatInt(now.Add(-r.Duration).UnixNano(), 10), End: strconv.FormatInt(now.UnixNano(), 10),
 		Attributes: []attribute{
-			text("mgmt.resource", r.Resource), text("mgmt.kind", kind), text("mgmt.outcome", r.State.String()), text("mgmt.class", r.Class.String()),
+			text("mgmt.resource", r.Resource), text("mgmt.kind", kind), text("mgmt.state", r.State.String()), text("mgmt.class", r.Class.String()),
 			number("mgmt.changes", int64(len(r.Changes))), number("mgmt.run", int64(r.ID)), number("mgmt.attempt", int64(r.Attempt)), number("mgmt.generation", int64(r.Generation)),
 		},
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/reactivegraph/mgmt/engine/schema/secrets"
 )
 
-// Images keeps the state of the machine before each change, for an undo. Calls come from runs, several at once, right before the change;
-// what can't be kept is the matter of Images. Head and body are what package reversal writes; a why in their place says why there is none.
+// Images keeps the state of the machine before each change, for an undo. Calls come from runs, several at once, right before the change.
+// Keep handles its own errors: they never hold up a change. Head and body are what package reversal writes; a why in their place says why there is none.
 type Images interface {
 	Keep(resource string, head, body []byte, secret bool, why string)
 }
 
-// pictures reports whether the state before each change of v is kept. Whoever can be read while it tells of its first change need not be asked
-// first, before which nothing is altered: so a change costs one Read more, and no check.
+// pictures reports whether the state before each change of v is kept. A kind that has ReadsInChange is read when it tells
+// of its first change, before which it alters nothing: that costs one Read, and no check.
 func (x *runner) pictures(v *vertex) bool {
 	if x.opt.Images == nil || !v.abil.Reversible || !v.abil.Readable {
 		return false

@@ -110,7 +110,7 @@ func (l *loop) keep(d *Decision) (writes []records.Write) {
 	return writes
 }
 
-// approve takes the word of a person on the change of v that waits, and has it made once there are enough.
+// approve records the approval of the change of v by a person, and releases the change once there are enough.
 func (l *loop) approve(v *vertex, by string) {
 	digest, persons := v.hold.Asked(), v.hold.Persons()
 	a, enough := l.approvedBy(v, by)
