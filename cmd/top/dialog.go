@@ -55,7 +55,7 @@ func (m *model) begin(v verb) tea.Cmd {
 		return nil
 	}
 	m.dialog = &dialog{verb: v, resource: r.Resource}
-	return m.look(r.Resource)
+	return detailOf(m.ctx, m.ask, r.Resource)
 }
 
 // look takes what the resource is now. Where the action makes no sense, it ends the dialog and says why.
@@ -124,7 +124,7 @@ func (d *dialog) what(s render.Style) string {
 
 // body is the dialog on the screen. The fields and the question are always there; the rest scrolls.
 func (d *dialog) body(m *model, rows int) []string {
-	title := m.style.Name(strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + render.Cell(d.resource))
+	title := m.out.style.Name(strings.ToUpper(string(d.verb[:1])) + string(d.verb[1:]) + " " + render.Cell(d.resource))
 	if d.seen == nil {
 		return []string{title, "asking ..."}
 	}
@@ -138,15 +138,15 @@ func (d *dialog) body(m *model, rows int) []string {
 	}
 	switch {
 	case d.problem != "":
-		below = append(below, m.style.Paint(render.Red, render.Cell(d.problem)))
+		below = append(below, m.out.style.Paint(render.Red, render.Cell(d.problem)))
 	case d.busy:
 		below = append(below, "asking the daemon ...")
 	case d.at == len(d.fields):
-		below = append(below, m.style.Paint(render.Yellow, "Do this? y"))
+		below = append(below, m.out.style.Paint(render.Yellow, "Do this? y"))
 	default:
 		below = append(below, "")
 	}
-	text := m.wrapped(d.what(m.style))
+	text := m.out.wrapped(d.what(m.out.style))
 	room := max(1, rows-1-len(below))
 	d.top = max(0, min(d.top, len(text)-room))
 	shown := text[d.top:min(len(text), d.top+room)]

@@ -36,28 +36,26 @@ const (
 	pageHelp
 )
 
-// maxEvents is how many events the model keeps, and manyRuns how many runs of a resource it shows.
-const maxEvents, manyRuns = 1000, 20
+// manyRuns is how many runs of a resource the model shows.
+const manyRuns = 20
 
 // model is what is on the screen. Its methods are called on the goroutine of the program.
 type model struct {
 	ctx     context.Context
 	ask     asker
 	clock   clock.Clock
-	style   render.Style
 	selects string
 	host    string
 	news    chan struct{} // see feed
 
-	width, height int
-	page          page
-	back          []page // to which esc leads
+	out    paper
+	height int
+	page   page
+	back   []page // to which esc leads
 
 	status *control.Status
 	lost   error // why the status is an old one
-	pulses map[string]*pulse
-	rate   decayed          // of all events
-	events []*control.Event // the newest last
+	seen   activity
 
 	order     []int // of the status's resources: those that are shown, sorted
 	sort      sorting
@@ -78,8 +76,8 @@ type model struct {
 func newModel(ask asker, c clock.Clock, s render.Style) *model {
 	host, _ := os.Hostname() // without a name there is one word less
 	return &model{
-		ctx: context.Background(), ask: ask, clock: c, style: s, host: host,
-		news: make(chan struct{}, 1), width: 80, height: 24, pulses: map[string]*pulse{},
+		ctx: context.Background(), ask: ask, clock: c, out: paper{s, 80}, host: host,
+		news: make(chan struct{}, 1), height: 24, seen: activity{pulses: map[string]*pulse{}},
 	}
 }
 
@@ -108,11 +106,14 @@ type (
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
+		m.out.width, m.height = msg.Width, msg.Height
 	case statusMsg:
 		return m, m.stands(msg)
 	case eventsMsg:
-		m.happened(msg)
+		m.seen.add(msg)
+		if m.page == pageLog && m.subject == "" && m.top > 0 {
+			m.top += len(msg) // what is read stays where it is
+		}
 	case detailMsg:
 		if m.dialog != nil && m.dialog.seen == nil && m.dialog.resource == msg.of {
 			m.dialog.look(msg, m)
@@ -148,11 +149,7 @@ func (m *model) stands(msg statusMsg) tea.Cmd {
 	for i := range m.status.Resources {
 		there[m.status.Resources[i].Resource] = true
 	}
-	for id := range m.pulses {
-		if !there[id] {
-			delete(m.pulses, id)
-		}
-	}
+	m.seen.keep(there)
 	m.arrange()
 	return m.fresh()
 }
@@ -162,7 +159,7 @@ func (m *model) fresh() tea.Cmd {
 	id, page := m.subject, m.page
 	switch {
 	case id != "" && page == pageDetail:
-		return m.look(id)
+		return detailOf(m.ctx, m.ask, id)
 	case id != "" && page == pageLog:
 		return func() tea.Msg {
 			log, err := m.ask.Log(m.ctx, control.Query{Resource: id, Limit: backlog})
@@ -172,34 +169,11 @@ func (m *model) fresh() tea.Cmd {
 	return nil
 }
 
-// look asks for all about a resource.
-func (m *model) look(id string) tea.Cmd {
+// detailOf asks for all about a resource.
+func detailOf(ctx context.Context, ask asker, id string) tea.Cmd {
 	return func() tea.Msg {
-		d, err := m.ask.Detail(m.ctx, id, manyRuns)
+		d, err := ask.Detail(ctx, id, manyRuns)
 		return detailMsg{id, d, err}
-	}
-}
-
-// happened takes new events.
-func (m *model) happened(list eventsMsg) {
-	for _, e := range list {
-		m.rate.add(e.At, rateSpan)
-		if e.Resource == "" {
-			continue
-		}
-		p := m.pulses[e.Resource]
-		if p == nil {
-			p = &pulse{}
-			m.pulses[e.Resource] = p
-		}
-		p.count(e)
-	}
-	m.events = append(m.events, list...)
-	if more := len(m.events) - maxEvents; more > 0 {
-		m.events = slices.Delete(m.events, 0, more)
-	}
-	if m.page == pageLog && m.subject == "" && m.top > 0 {
-		m.top += len(list) // what is read stays where it is
 	}
 }
 
@@ -237,7 +211,7 @@ func (m *model) arrange() {
 			continue
 		}
 		m.order = append(m.order, i)
-		p := m.pulses[r.Resource]
+		p := m.seen.pulses[r.Resource]
 		switch {
 		case m.sort == byState:
 			keys[i] = float64(rank(r))

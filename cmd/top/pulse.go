@@ -1,7 +1,9 @@
 package top
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/reactivegraph/mgmt/engine/control"
@@ -47,4 +49,38 @@ func (p *pulse) count(e *control.Event) {
 	case control.Changed, control.Failed, control.Held:
 		p.restless.add(e.At, restlessSpan)
 	}
+}
+
+// maxEvents is how many events an activity keeps.
+const maxEvents = 1000
+
+// activity is what the events tell.
+type activity struct {
+	pulses map[string]*pulse // by resource
+	rate   decayed           // of all events
+	events []*control.Event  // the newest last
+}
+
+func (a *activity) add(list []*control.Event) {
+	for _, e := range list {
+		a.rate.add(e.At, rateSpan)
+		if e.Resource == "" {
+			continue
+		}
+		p := a.pulses[e.Resource]
+		if p == nil {
+			p = &pulse{}
+			a.pulses[e.Resource] = p
+		}
+		p.count(e)
+	}
+	a.events = append(a.events, list...)
+	if more := len(a.events) - maxEvents; more > 0 {
+		a.events = slices.Delete(a.events, 0, more)
+	}
+}
+
+// keep forgets the pulses of resources that are not there.
+func (a *activity) keep(there map[string]bool) {
+	maps.DeleteFunc(a.pulses, func(id string, _ *pulse) bool { return !there[id] })
 }

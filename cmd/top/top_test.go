@@ -192,7 +192,7 @@ func TestKeys(t *testing.T) {
 			t.Errorf("by %s the first is %s, want %s", s.sort, s.cursor, want)
 		}
 	}
-	if s.tell(statusMsg{&s.daemon.status, nil}); s.pulses["gone[x]"] != nil {
+	if s.tell(statusMsg{&s.daemon.status, nil}); s.seen.pulses["gone[x]"] != nil {
 		t.Error("what is not in the graph is not forgotten")
 	}
 	s.press("/", "HELD ask", "enter")
@@ -298,7 +298,7 @@ func TestScreenFits(t *testing.T) {
 				s.daemon.status.Refused = hostile
 				s.tell(eventsMsg{{At: noon, Outcome: control.Failed, Resource: "exec[" + hostile + "]", Run: 1, Error: strings.Repeat("wide 漢字 ", 50) + hostile}})
 				s.tell(statusMsg{&s.daemon.status, nil})
-				s.style.Color = color
+				s.out.style.Color = color
 				s.tell(tea.WindowSizeMsg{Width: size[0], Height: size[1]})
 				s.press(keys...)
 				s.press("pgdown", "down")
@@ -368,14 +368,14 @@ func TestFeedIsBounded(t *testing.T) {
 			messages++
 			if list, ok := msg.(eventsMsg); ok {
 				events += len(list)
-				m.happened(list)
+				m.seen.add(list)
 			}
 		})
 		wait := f.start(ctx)
 		time.Sleep((seconds + 3) * time.Second)
 		mu.Lock()
-		if events != 1000*seconds+1 || len(m.events) != maxEvents || messages > (frames+1)*(seconds+3) || d.asked > seconds+4 {
-			t.Errorf("%d events in %d messages, %d kept, asked %d times", events, messages, len(m.events), d.asked)
+		if events != 1000*seconds+1 || len(m.seen.events) != maxEvents || messages > (frames+1)*(seconds+3) || d.asked > seconds+4 {
+			t.Errorf("%d events in %d messages, %d kept, asked %d times", events, messages, len(m.seen.events), d.asked)
 		}
 		messages = 0
 		mu.Unlock()

@@ -35,7 +35,7 @@ func (m *model) screen() string {
 	lines = append(lines, m.foot()...)
 	lines = lines[:min(len(lines), max(m.height, 1))]
 	for i, line := range lines {
-		lines[i] = ansi.Truncate(strings.ReplaceAll(line, "\t", "    "), m.width, "...")
+		lines[i] = ansi.Truncate(strings.ReplaceAll(line, "\t", "    "), m.out.width, "...")
 	}
 	return strings.Join(lines, "\n")
 }
@@ -45,7 +45,7 @@ func (m *model) rows() int { return max(1, m.height-len(m.head())-footLines) }
 
 // head has how the graph stands, and what is wrong with the daemon.
 func (m *model) head() []string {
-	s, now := m.style, m.clock.Now()
+	s, now := m.out.style, m.clock.Now()
 	if m.status == nil {
 		if m.lost != nil {
 			return []string{s.Paint(render.Red, render.Cell(m.lost.Error())), "trying again every second"}
@@ -65,7 +65,7 @@ func (m *model) head() []string {
 		counts = st.Selected.Counts
 	}
 	second := render.CountWords(counts)
-	if rate := m.rate.value(now, rateSpan); rate >= 0.5 {
+	if rate := m.seen.rate.value(now, rateSpan); rate >= 0.5 {
 		second += fmt.Sprintf("; %.0f events in a minute", rate)
 	}
 	lines := []string{first, second}
@@ -99,7 +99,7 @@ func (m *model) foot() []string {
 	case note == "" && m.page == pageList && len(m.order) > m.rowsOfList():
 		note = fmt.Sprintf("%d of %d", m.place()+1, len(m.order))
 	}
-	return []string{render.Cell(note), m.style.Dim(m.keys())}
+	return []string{render.Cell(note), m.out.style.Dim(m.keys())}
 }
 
 // keys names the keys of the page, the most important first: a narrow screen has those alone.
@@ -113,7 +113,7 @@ func (m *model) keys() string {
 		return "esc back  q quit"
 	case m.page == pageLog:
 		return "esc back  k j scroll  ? help  q quit"
-	case m.width < narrow:
+	case m.out.width < narrow:
 		if m.page == pageDetail {
 			return "esc l p u r a x  ? help  q quit"
 		}
@@ -124,23 +124,25 @@ func (m *model) keys() string {
 	return "enter open  / search  s sort  e events  p pause  r retry  a approve  ? all keys"
 }
 
-// body is the page.
+// body is the page. It bounds how far the page is moved.
 func (m *model) body(rows int) []string {
+	var lines []string
 	switch {
 	case m.dialog != nil:
 		return m.dialog.body(m, rows)
-	case m.page == pageHelp:
-		return m.scrolled(strings.Split(helpText, "\n"), rows)
-	case m.page == pageDetail:
-		return m.scrolled(m.detailLines(), rows)
+	case m.page == pageList:
+		return m.list(rows)
+	case m.page == pageLog && m.subject == "":
+		m.top = max(0, min(m.top, len(m.seen.events)-1))
+		return m.out.events("events of all resources", m.seen.events, m.top, rows, m.failed)
 	case m.page == pageLog:
-		return m.logLines(rows)
+		m.top = max(0, min(m.top, len(m.log)-1))
+		return m.out.events("events of "+render.Cell(m.subject), m.log, m.top, rows, m.failed)
+	case m.page == pageDetail:
+		lines = m.out.resource(m.detail, m.failed)
+	default:
+		lines = strings.Split(helpText, "\n")
 	}
-	return m.list(rows)
-}
-
-// scrolled is the part of a text that the page shows. It bounds how far the page is moved.
-func (m *model) scrolled(lines []string, rows int) []string {
 	m.top = max(0, min(m.top, len(lines)-rows))
 	return lines[m.top:min(len(lines), m.top+rows)]
 }
@@ -154,26 +156,33 @@ func (m *model) list(rows int) []string {
 		return nil
 	}
 	head := "  STATE        RUNS/MIN     TIME RESTLESS  RESOURCE"
-	if m.width < narrow {
+	if m.out.width < narrow {
 		head = "  STATE        RESOURCE"
 	}
-	lines := []string{m.style.Dim(head)}
+	lines := []string{m.out.style.Dim(head)}
 	if len(m.order) == 0 {
 		return append(lines, "  no resources")
 	}
 	now := m.clock.Now()
 	for at := m.top; at < len(m.order) && len(lines) < rows; at++ {
-		lines = append(lines, m.row(&m.status.Resources[m.order[at]], now))
+		r := &m.status.Resources[m.order[at]]
+		lines = append(lines, m.out.row(r, m.seen.pulses[r.Resource], now, r.Resource == m.cursor))
 	}
 	return lines
 }
 
+// paper is what the texts of a screen are written for.
+type paper struct {
+	style render.Style
+	width int
+}
+
 // row is a resource on one line. The selected one is marked.
-func (m *model) row(r *control.Resource, now time.Time) string {
+func (o paper) row(r *control.Resource, p *pulse, now time.Time, selected bool) string {
 	state, middle, tail := fmt.Sprintf("%-12s", shownState(r)), "", ""
-	if m.width >= narrow {
+	if o.width >= narrow {
 		rate, took, restless := "-", "-", "-"
-		if p := m.pulses[r.Resource]; p != nil {
+		if p != nil {
 			rate, restless = few(p.runs.value(now, rateSpan)), few(p.restless.value(now, restlessSpan))
 			if p.took > 0 {
 				took = shortTime(p.took)
@@ -194,14 +203,14 @@ func (m *model) row(r *control.Resource, now time.Time) string {
 	case r.Pause != nil && r.Pause.Reason != "":
 		tail = ": " + render.Cell(r.Pause.Reason)
 	}
-	if r.Resource == m.cursor {
+	if selected {
 		line := "> " + state + middle + " " + name + tail
-		if m.style.Color {
-			line = m.style.Paint(render.Reverse, fmt.Sprintf("%-*s", m.width, ansi.Truncate(line, m.width, "...")))
+		if o.style.Color {
+			line = o.style.Paint(render.Reverse, fmt.Sprintf("%-*s", o.width, ansi.Truncate(line, o.width, "...")))
 		}
 		return line
 	}
-	return "  " + m.style.Paint(render.StateColor(shownState(r)), state) + middle + " " + name + m.style.Dim(tail)
+	return "  " + o.style.Paint(render.StateColor(shownState(r)), state) + middle + " " + name + o.style.Dim(tail)
 }
 
 // few writes a decayed count; one that is forgotten is a dash.
@@ -228,12 +237,12 @@ func shortTime(d time.Duration) string {
 	return d.Round(time.Microsecond).String()
 }
 
-// detailLines is the page of one resource.
-func (m *model) detailLines() []string {
-	d, s := m.detail, m.style
+// resource is the page of one resource. failed is why there is no detail.
+func (o paper) resource(d *control.Detail, failed error) []string {
+	s := o.style
 	switch {
-	case m.failed != nil:
-		return m.wrapped(s.Paint(render.Red, render.Visible(m.failed.Error())))
+	case failed != nil:
+		return o.wrapped(s.Paint(render.Red, render.Visible(failed.Error())))
 	case d == nil:
 		return []string{"asking ..."}
 	}
@@ -256,19 +265,19 @@ func (m *model) detailLines() []string {
 		b.WriteString("\n" + s.Dim("DECLARED") + "\n")
 	}
 	for i := range d.Params {
-		m.writeParam(&b, &d.Params[i])
+		o.writeParam(&b, &d.Params[i])
 	}
-	m.writeNeighbors(&b, "WAITS FOR", d.Needs)
-	m.writeNeighbors(&b, "NEEDED BY", d.Dependents)
+	o.writeNeighbors(&b, "WAITS FOR", d.Needs)
+	o.writeNeighbors(&b, "NEEDED BY", d.Dependents)
 	if d.More > 0 {
 		fmt.Fprintf(&b, "  and %d more\n", d.More)
 	}
 	b.WriteString("\n" + s.Dim("LAST RUNS") + "\n" + strings.TrimPrefix(render.RunsText(d.Runs, s), "\n"))
-	return m.wrapped(b.String())
+	return o.wrapped(b.String())
 }
 
 // writeParam writes a parameter, and what the machine has in its place.
-func (m *model) writeParam(b *strings.Builder, p *control.Param) {
+func (o paper) writeParam(b *strings.Builder, p *control.Param) {
 	switch {
 	case len(p.From) > 0:
 		fmt.Fprintf(b, "  %s = from %s", render.Visible(p.Name), render.Visible(strings.Join(p.From, ", ")))
@@ -276,7 +285,7 @@ func (m *model) writeParam(b *strings.Builder, p *control.Param) {
 		fmt.Fprintf(b, "  %s = %s", render.Visible(p.Name), valueText(p.Declared, p.DeclaredBytes))
 	}
 	if p.Differs {
-		b.WriteString("\n    " + m.style.Paint(render.Yellow, "the machine has "+valueText(p.Actual, p.ActualBytes)))
+		b.WriteString("\n    " + o.style.Paint(render.Yellow, "the machine has "+valueText(p.Actual, p.ActualBytes)))
 	}
 	b.WriteByte('\n')
 }
@@ -302,12 +311,12 @@ func valueText(x any, size int) string {
 	return render.Visible(string(text))
 }
 
-func (m *model) writeNeighbors(b *strings.Builder, title string, list []control.Neighbor) {
+func (o paper) writeNeighbors(b *strings.Builder, title string, list []control.Neighbor) {
 	if len(list) > 0 {
-		b.WriteString("\n" + m.style.Dim(title) + "\n")
+		b.WriteString("\n" + o.style.Dim(title) + "\n")
 	}
 	for _, n := range list {
-		b.WriteString("  " + render.Visible(n.Resource) + " " + m.style.Paint(render.StateColor(n.State), n.State))
+		b.WriteString("  " + render.Visible(n.Resource) + " " + o.style.Paint(render.StateColor(n.State), n.State))
 		if n.Notify {
 			b.WriteString(", by a notification")
 		}
@@ -315,26 +324,21 @@ func (m *model) writeNeighbors(b *strings.Builder, title string, list []control.
 	}
 }
 
-// logLines has the newest events that fit, the newest last. It bounds how far the page is moved.
-func (m *model) logLines(rows int) []string {
-	list, title := m.events, "events of all resources"
-	if m.subject != "" {
-		list, title = m.log, "events of "+render.Cell(m.subject)
-	}
+// events has the newest events that fit, the newest last, without the top newest ones. failed is why there are none.
+func (o paper) events(title string, list []*control.Event, top, rows int, failed error) []string {
 	rows--
-	m.top = max(0, min(m.top, len(list)-1))
-	if m.top > 0 {
-		title += fmt.Sprintf(" (%d newer ones below)", m.top)
+	if top > 0 {
+		title += fmt.Sprintf(" (%d newer ones below)", top)
 	}
 	var blocks [][]string
 	have := 0
-	for i := len(list) - 1 - m.top; i >= 0 && have < rows; i-- {
-		block := m.wrapped(render.EventText(list[i], m.style))
+	for i := len(list) - 1 - top; i >= 0 && have < rows; i-- {
+		block := o.wrapped(render.EventText(list[i], o.style))
 		blocks, have = append(blocks, block), have+len(block)
 	}
-	lines := []string{m.style.Dim(title)}
-	if m.failed != nil {
-		return append(lines, m.style.Paint(render.Red, render.Cell(m.failed.Error())))
+	lines := []string{o.style.Dim(title)}
+	if failed != nil {
+		return append(lines, o.style.Paint(render.Red, render.Cell(failed.Error())))
 	}
 	if have == 0 {
 		return append(lines, "no events")
@@ -349,10 +353,10 @@ func (m *model) logLines(rows int) []string {
 }
 
 // wrapped breaks a text into lines that the screen has room for.
-func (m *model) wrapped(text string) (lines []string) {
+func (o paper) wrapped(text string) (lines []string) {
 	text = strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\t", "    ")
-	for line := range strings.Lines(render.Wrapped(text+"\n", m.width)) {
-		lines = append(lines, strings.Split(ansi.Hardwrap(strings.TrimSuffix(line, "\n"), m.width, true), "\n")...)
+	for line := range strings.Lines(render.Wrapped(text+"\n", o.width)) {
+		lines = append(lines, strings.Split(ansi.Hardwrap(strings.TrimSuffix(line, "\n"), o.width, true), "\n")...)
 	}
 	return lines
 }
