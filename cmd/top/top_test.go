@@ -373,9 +373,12 @@ func TestFeedIsBounded(t *testing.T) {
 		})
 		wait := f.start(ctx)
 		time.Sleep((seconds + 3) * time.Second)
+		d.mu.Lock()
+		asked := d.asked
+		d.mu.Unlock()
 		mu.Lock()
-		if events != 1000*seconds+1 || len(m.seen.events) != maxEvents || messages > (frames+1)*(seconds+3) || d.asked > seconds+4 {
-			t.Errorf("%d events in %d messages, %d kept, asked %d times", events, messages, len(m.seen.events), d.asked)
+		if events != 1000*seconds+1 || len(m.seen.events) != maxEvents || messages > (frames+1)*(seconds+3) || asked > seconds+4 {
+			t.Errorf("%d events in %d messages, %d kept, asked %d times", events, messages, len(m.seen.events), asked)
 		}
 		messages = 0
 		mu.Unlock()
